@@ -42,7 +42,7 @@ class ApprovalKind(StrEnum):
     PRIZE = "prize"
     STOCK = "stock"
     CAMPAIGN_MONEY = "campaign_money"
-    # Of a row that can't be verified: altered, forged, or from before 1.0.
+    # Kind of a row that cannot be verified: altered, forged, or from before 1.0.
     UNREADABLE = "unreadable"
 
 
@@ -65,7 +65,7 @@ class DepositAsked:
 
 @dataclass(frozen=True, slots=True)
 class CampaignAsked:
-    """Pending edit of the campaign *version* that the operator saw; 0 creates a campaign."""
+    """Pending edit of the campaign *version* that the operator saw; 0 means a new campaign."""
 
     plan: CampaignPlan
     budget_fen: int | None
@@ -149,8 +149,8 @@ _Paying: TypeAlias = DepositAsked | CampaignMoneyAsked
 class Approval:
     """Change that *operator* requested, and another operator's decision.
 
-    *change* is None if its row can't be read; only a verified one can be applied. *refusal* is the
-    code with which an approved change failed.
+    *change* is None if its row is unreadable; only a verified one can be applied. *refusal* is the
+    error code of an approved change that failed.
     """
 
     approval_id: str
@@ -167,7 +167,7 @@ class Approval:
 
     @property
     def subject(self) -> str:
-        """Subject whose limit the money counts toward."""
+        """Subject to whose limit the money counts."""
         return self.change.subject if self.change else "unknown"
 
     @property

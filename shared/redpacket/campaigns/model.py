@@ -29,19 +29,19 @@ class AmountsShown(StrEnum):
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 RESERVED_ID = "thanks"
-"""Name of the rows that stand beside claim counts by campaign in QuotasTable."""
+"""Name of the rows that share a partition with claim counts by campaign in QuotasTable."""
 
 # Same form as campaign ids, without the separators of keys and of the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
-"""Names of the tz database with a place; `localtime` and the like depend on the machine."""
+"""Names of the tz database with a place; `localtime` and similar names depend on the machine."""
 
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
 
 WINDOW_AGE_MAX_MS = 10_000
-"""Milliseconds for which claims and draws trust a campaign that was read, also if reads fail."""
+"""Milliseconds for which claims and draws trust a cached campaign, even if reads fail."""
 
 
 class CampaignStatus(StrEnum):
@@ -134,7 +134,8 @@ class Campaign(CampaignPlan):
     """Campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
 
     *audience_mode* belongs to the list of users, not to the plan; None disables the list.
-    *first_starts_at_ms* is the earliest start that it ever had; 0 in rows of earlier releases.
+    *first_starts_at_ms* is the earliest start that the campaign ever had; 0 in rows of earlier
+    releases.
     """
 
     budget_fen: int
@@ -174,7 +175,7 @@ def meets(required: RequiredClaims, claims: Mapping[str, Any]) -> bool:
     """Return whether a token's claims have one of the values of each required claim.
 
     API Gateway writes a list as "[a b]" and every other value as text. An email address that its
-    issuer calls unverified is nobody's.
+    issuer calls unverified matches nothing.
     """
     if str(claims.get("email_verified")).lower() == "false":
         claims = {name: value for name, value in claims.items() if name != "email"}

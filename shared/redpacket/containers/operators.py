@@ -91,7 +91,7 @@ class OperatorsContainer(Container):
 
     @cached_property
     def erase_user(self) -> partial[None]:
-        """Erasure of users who have no money and no pending business."""
+        """Erasure of users without money or pending business."""
         return partial(
             erase_user,
             holdings=self.holdings,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class PublicLog(Protocol):
-    """Public log, as reconciliation compares it: the Protocol is for that context."""
+    """Public log for reconciliation, the context that needs the Protocol."""
 
     def find_signed(self) -> SignedHead | None:
         """Return the newest signed head."""

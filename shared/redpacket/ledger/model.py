@@ -63,7 +63,7 @@ class Entry:
 
     @property
     def position_ms(self) -> int:
-        """The time by which the account sorts the entry."""
+        """Time by which the account sorts the entry."""
         return self.placed_at_ms or self.at_ms
 
 
@@ -71,7 +71,7 @@ class Entry:
 class Receipt:
     """Proof that a share's money left its packet once, independent of the share's row.
 
-    The settlement or refund writes it to a table that the crowd's functions can't write. *account*
+    The settlement or refund writes it to a table that the public functions cannot write. *account*
     received the money.
     """
 

@@ -1,4 +1,4 @@
-"""Registry of payment providers. Hot functions import it, so it imports little."""
+"""Registry of payment providers. Public functions import it, so it imports little."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ProviderName(StrEnum):
     implementation: str
 
     def __new__(cls, name: str, implementation: str = "") -> Self:
-        """Make a member of its name, with the class that implements it."""
+        """Create a member from its name and the class that implements it."""
         member = str.__new__(cls, name)
         member._value_, member.implementation = name, implementation
         return member

@@ -45,4 +45,4 @@ class DrawCache(Protocol):
         """Return the loaded snapshot's version, or None."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        """Return the handed-out units of loaded prizes, or None if no snapshot is loaded."""
+        """Return the issued units of loaded prizes, or None if no snapshot is loaded."""

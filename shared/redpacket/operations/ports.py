@@ -21,7 +21,7 @@ class Limits(Protocol):
     def take_within(
         self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
     ) -> int:
-        """Count one action as `take`; use up one of the group's limit only if *is_spent*."""
+        """Count one action like `take`; use up one of the group's limit only if *is_spent*."""
 
 
 @dataclass(frozen=True, slots=True)

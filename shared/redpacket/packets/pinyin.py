@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def simplified(text: str) -> str:
-    """Return a text in simplified characters, whichever it has."""
+    """Return a text in simplified characters."""
     return text if text.isascii() else _converter().convert(text)
 
 

@@ -53,7 +53,7 @@ class Unreadable(NamedTuple):
 
 
 class ClaimCache(Protocol):
-    """Cache that keeps the crowd off the ledger and decides no money; it has a test double."""
+    """Cache that keeps most users off the ledger and decides no money; it has a test double."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         """Return the user's permanent share number; a packet with rules returns PACKET_GATED."""
@@ -64,7 +64,7 @@ class ClaimCache(Protocol):
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
+        """Admit a user to open within *life_ms*, unless *admitted_max* others are admitted."""
 
     def load(
         self,
@@ -80,16 +80,16 @@ class ClaimCache(Protocol):
         """
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
-        """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
+        """Return whether the cache lost no data of a packet; then its refusals are certain."""
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
-        """Return whether a shard is loaded, not only noted users."""
+        """Return whether a shard is loaded, beyond noted users."""
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Remove a number from a user, because another user owns it."""
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Replace a number by the one that the user owns durably, and offer the former again."""
+        """Replace a number with the user's durable one, and offer the former again."""
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Remove a number from a user, and offer it again."""
@@ -116,14 +116,14 @@ class ShardCache(ClaimCache, Protocol):
         is_new: bool = False,
         is_whole: bool = True,
     ) -> None:
-        """Load a shard, or an unsharded packet; only if *is_whole*, refusals are sure."""
+        """Load a shard, or an unsharded packet; refusals are certain only if *is_whole*."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
         """Store numbers of users who have none here, even if the shard is not loaded."""
 
 
 class LoadTurns(Protocol):
-    """Turns of the callers that repair the cache, while others wait; it has a test double."""
+    """Locks for callers that repair the cache while others wait; it has a test double."""
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
         """Return True to the one caller that should search for owners lost by the cache."""
@@ -132,14 +132,14 @@ class LoadTurns(Protocol):
         """Return True to the one caller that should load a shard within *life_ms*; others wait."""
 
     def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
-        """Change the remaining time of a load's turn; 0 ends it."""
+        """Change the remaining time of a load's lock; 0 ends it."""
 
 
 class Quotas(Protocol):
-    """Cached quota reservations, which spare the ledger users with a full quota.
+    """Cached quota reservations, which spare the ledger requests by users with a full quota.
 
-    The ledger decides: lost or leftover reservations cost no user a share, because a FULL user is
-    let through if the ledger has fewer claims. It has a test double.
+    The ledger decides: lost or leftover reservations cost no user a share, because a FULL user
+    passes if the ledger has fewer claims. It has a test double.
     """
 
     def reserve(
@@ -280,7 +280,7 @@ class PayoutQueue(Protocol):
 
 
 class Phrases(Protocol):
-    """Comparison of passphrases by libraries that are slow to import; the lottery uses it too."""
+    """Comparison of passphrases by libraries that are slow to import; the lottery also uses it."""
 
     def simplified(self, text: str) -> str:
         """Return *text* in simplified characters (简体)."""
@@ -297,7 +297,7 @@ class DeadLetters(Protocol):
 
 
 class Pictures(Protocol):
-    """Pictures that users uploaded; one that is not kept goes away after a day.
+    """Pictures that users uploaded; unused ones are deleted after a day.
 
     It has a test double.
     """
@@ -311,7 +311,7 @@ class Pictures(Protocol):
         """Return a picture, or None if it never existed or was removed."""
 
     def owner_of(self, picture_id: str) -> str | None:
-        """Return who uploaded a picture, or None if it never existed or was removed."""
+        """Return the user who uploaded a picture, or None if it never existed or was removed."""
 
     def list_ids(self, prefix: str) -> Iterator[str]:
         """Yield the ids of all pictures that begin with *prefix* and were not removed."""

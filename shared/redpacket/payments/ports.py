@@ -3,7 +3,7 @@
 The contract between use cases and providers (docs/architecture.md has the steps):
 
 * **Numbers are ours.** Each order, refund and transfer has a number that we choose, of at most 32
-  letters and digits. A provider carries out each number at most once. Repeating a call with the
+  letters and digits. A provider executes each number at most once. Repeating a call with the
   same number and content changes nothing and returns the current state.
 * **Unknown is not refused.** `Unavailable` means that the outcome is unknown: a timeout, a lost
   connection, HTTP 5xx, `SYSTEM_ERROR`, throttling with an uncertain effect, or an answer that is
@@ -69,8 +69,8 @@ SETTLING_MS = 60_000
 QUERY_HORIZON_MS = 29 * 24 * 3_600_000
 """Milliseconds for which NOT_FOUND proves that no transfer was made.
 
-WeChat and the host wallet's protocol remember transfers for 30 days. The documents leave open how
-WeChat counts them.
+WeChat and the host wallet's protocol remember transfers for 30 days. The documentation does not say
+how WeChat counts them.
 """
 
 
@@ -102,8 +102,8 @@ class ProviderEnvironment:
 class Provider(Generic[ProviderSettings]):
     """One payment provider. A part is None if it is missing or not configured here.
 
-    Each part is built when it is first read, because a function has the settings, secrets and
-    libraries of its own parts only.
+    Each part is built when it is first read, because a function has only its own parts' settings,
+    secrets and libraries.
     """
 
     settings_type: type[ProviderSettings]
@@ -111,7 +111,7 @@ class Provider(Generic[ProviderSettings]):
     only_unit = ""
     """Name of the only unit of account that the provider moves; empty for any."""
     pays_out_automatically = False
-    """Whether raised balances above the operator's threshold are paid out without a request."""
+    """Whether balances above the operator's threshold are paid out without a request."""
     confirms_transfers = False
     """Whether users may have to confirm a transfer; answers then have its parameters."""
 
@@ -176,7 +176,7 @@ class PaymentProvider(Protocol):
         """
 
     def query(self, number: str) -> OrderFound:
-        """Return an order with every payment that was taken for it, not only the first."""
+        """Return an order with every payment for it, not only the first."""
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
         """Return a payment by the provider's id, including one that `query` does not list."""
@@ -219,8 +219,8 @@ class PayoutProvider(Protocol):
         """Pay out, once for each *transfer_no*, and return the transfer's state, or REFUSED.
 
         REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
-        NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was carried out
-        already, return its state, whatever code the provider uses.
+        NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was already
+        executed, return its state, regardless of the provider's code.
         """
 
     def query(self, transfer_no: str) -> TransferFound:
@@ -234,7 +234,7 @@ class PayoutProvider(Protocol):
         """
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        """Return all transfers that moved money on a day, as `PaymentProvider.read_statement`."""
+        """Return all transfers that moved money on a day, like `PaymentProvider.read_statement`."""
 
 
 class CallbackVerifier(Protocol):

@@ -30,8 +30,8 @@ class AccountKeys:
     def of(cls, secret: str) -> Self:
         """Parse a JSON object of named texts, such as `{"1": "<64 random characters>"}`.
 
-        The last text encrypts and all decrypt. The first one derives the hash key: never remove it
-        or insert another before it.
+        The last text encrypts, and all of them decrypt. The first one derives the hash key: never
+        remove it or insert another before it.
         """
         texts = json.loads(secret)
         # Error messages must not include the value, which may be a secret.

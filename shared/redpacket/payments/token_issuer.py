@@ -39,7 +39,7 @@ class IssuerKey:
 
     @classmethod
     def new(cls, now_ms: int) -> Self:
-        """Return a key pair that is published now."""
+        """Return a key pair published as of now."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)
         text = key.private_bytes(
             serialization.Encoding.PEM,
@@ -153,7 +153,7 @@ class Rs256Tokens:
         return token, expires_at_s * _MS_PER_S
 
     def subject_of(self, name_hash: str) -> str:
-        """Return the subject of an account, the same in all its tokens."""
+        """Return the subject of an account, which is the same in all of its tokens."""
         hashed = hmac.digest(self._keys.subject_key, name_hash.encode(), "sha256")
         return f"{self._provider}|{hashed.hex()[:_SUBJECT_LENGTH]}"
 

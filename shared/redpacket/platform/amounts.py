@@ -8,7 +8,7 @@ from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.unit import Unit
 
 _SEPARATORS = str.maketrans("\uff0c\uff0e\u3002\uff61\u066b\u2019\u066c\xa0\u202f", ",....''  ")
-"""Separators of other keyboards, and the ones that the grammar has for them."""
+"""Separators of other keyboards, and their equivalents in the grammar."""
 
 _DIGITS = re.compile("[\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]")
 _YUAN = ("\xa5", "\uffe5", "\u5143")
@@ -27,8 +27,8 @@ def plain_of(text: str) -> str:
 def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
     """Return the minor units of a typed amount, or None.
 
-    If *is_bare_minor*, a number without symbol and decimals has minor units. Its groups then may
-    mean either, unless the unit has no decimals.
+    If *is_bare_minor*, a number without symbol and decimals has minor units. Groups are then
+    ambiguous, unless the unit has no decimals.
     """
     plain = plain_of(text)
     number = _without_symbol(plain, unit)
@@ -40,7 +40,7 @@ def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | No
         return None
     minor = (match[3] or "").ljust(0 if is_minor else unit.decimals, "0")
     digits = (re.sub(r"\D", "", match[1]) + minor).lstrip("0")
-    # Python parses no number of thousands of digits.
+    # Python cannot parse numbers with thousands of digits.
     fen = int(digits) if 0 < len(digits) <= len(str(FEN_MAX)) else 0
     return fen if 0 < fen <= FEN_MAX else None
 

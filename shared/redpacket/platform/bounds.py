@@ -25,10 +25,12 @@ PROOF_LIMIT_MAX = 100_000
 """Amounts on one page: at most 1.4 MB; Lambda's response limit is 6 MB."""
 
 LOG_SIZE_MAX = 10**9 - 1
-"""Maximum entries, by the digits of the routes' parameters."""
+"""Maximum entries, from the digits of the routes' parameters."""
 
 START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
 """Milliseconds from a send to the latest start that a sender may choose."""
 
 LIFE_S_MAX = 7 * 24 * 3600
-"""Maximum life in seconds that a sender may choose; a campaign's packet may live until its end."""
+"""Maximum lifetime in seconds that a sender may choose; a campaign's packet may live until its
+end.
+"""

@@ -15,9 +15,9 @@ class Request:
     body_hash: str
 
     def id_of(self, route: str, digits: int = 32) -> str:
-        """Return hexadecimal *digits* that every repeat of the request on *route* has.
+        """Return hexadecimal *digits* that are the same for every repeat of the request on *route*.
 
-        Providers recognize a number of a repeat even if a restore has lost every row of it.
+        Providers recognize the number of a repeat even if a restore has lost all of its rows.
         """
         named = f"{route}\n{self.user_id}\n{self.key_hash}".encode()
         return hashlib.sha256(named).hexdigest()[:digits]

@@ -1,4 +1,4 @@
-"""Pictures that users name: only from hosts that the deployment trusts."""
+"""Pictures that users name, only from hosts that the deployment trusts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Container
 
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
-"""Pattern without user, port and backslash: browsers and parsers read those differently."""
+"""Pattern without user, port and backslash, because browsers and parsers interpret those
+differently.
+"""
 
 UPLOADED = "/pictures/[A-Za-z0-9_-]{22}"
 """Path of an uploaded picture."""

@@ -13,12 +13,12 @@ Value = TypeVar("Value")
 
 
 def no_clock() -> int:
-    """Return the time of values that never age."""
+    """Return the time of values that never expire."""
     return 0
 
 
 class _Entry(NamedTuple, Generic[Value]):
-    """Value that was true at a time, and the begin of the period for which it is kept."""
+    """Value that was valid at a time, and the start of the period for which it is kept."""
 
     true_at_ms: int
     kept_from_ms: int
@@ -26,7 +26,7 @@ class _Entry(NamedTuple, Generic[Value]):
 
 
 class ProcessCache(Generic[Key, Value]):
-    """Values by key, each for *kept_ms* (None: no limit), at most *size_max*; the oldest go first.
+    """Values by key, each for *kept_ms* (None: no limit), at most the newest *size_max*.
 
     While loads fail, `read` returns the last value until it is older than *trusted_ms* (None: no
     limit). Values that decide about money have that limit. A value from the future is stale: clocks
@@ -49,7 +49,7 @@ class ProcessCache(Generic[Key, Value]):
         self._reading = Lock()
 
     def find(self, key: Key) -> Value | None:
-        """Return a value that is not too old."""
+        """Return an unexpired value."""
         entry = self._entries.get(key)
         return entry.value if entry and self._is_kept(entry) else None
 
@@ -59,12 +59,12 @@ class ProcessCache(Generic[Key, Value]):
         return entry.value if entry else None
 
     def keep(self, key: Key, value: Value, at_ms: int | None = None) -> None:
-        """Keep a value that was true now, or *at_ms*."""
+        """Store a value that was valid now, or *at_ms*."""
         true_at_ms = self._now_ms() if at_ms is None else at_ms
         self._put(key, _Entry(true_at_ms, true_at_ms, value))
 
     def forget(self, key: Key) -> None:
-        """Keep nothing of *key*."""
+        """Remove the value of *key*."""
         self._entries.pop(key, None)
 
     def read(
@@ -77,11 +77,11 @@ class ProcessCache(Generic[Key, Value]):
         """Return a fresh value that *is_good*, or load it.
 
         If a load fails, the last value is kept for another period, and *on_failure* is called.
-        Raises Unavailable if it was never loaded, or is trusted no longer.
+        Raises Unavailable if the value was never loaded or is no longer trusted.
         """
         entry = self._entries.get(key)
         if entry is None or not self._is_kept(entry) or not is_good(entry.value):
-            # It may be as old as the question.
+            # The value may be as old as the request.
             began_at_ms = self._now_ms()
             try:
                 entry = _Entry(began_at_ms, began_at_ms, load(key))
@@ -112,6 +112,6 @@ class ProcessCache(Generic[Key, Value]):
         on_failure: Callable[[Unavailable], None],
         is_good: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """Do what `read` does, one thread at a time: the others find what the first one loaded."""
+        """Do the same as `read`, one thread at a time; the others use the first one's value."""
         with self._reading:
             return self.read(key, load, on_failure, is_good)

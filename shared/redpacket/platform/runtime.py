@@ -66,7 +66,7 @@ class EventLogger(Protocol):
         """Log an error that was handled and will be repaired later."""
 
     def count(self, outcome: str, number: int = 1, /) -> None:
-        """Count a usual outcome, without a line for each."""
+        """Count a usual outcome, without a log line for each."""
 
 
 class _Deferred:
@@ -80,9 +80,9 @@ class _Deferred:
 
 
 def deferred(build: Callable[[], Built]) -> Built:
-    """Return a stand-in for what *build* returns each time, such as a cached property.
+    """Return a stand-in for the result of *build*, such as a cached property.
 
-    *build* runs when a method is first read, so a request that needs none imports less. Read only
+    *build* runs when a method is first read, so that a request without it imports less. Read only
     methods, because each value is cached.
     """
     return cast("Built", _Deferred(build))

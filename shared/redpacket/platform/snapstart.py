@@ -1,4 +1,4 @@
-"""Preparation of a hot function for SnapStart, whose snapshot is taken after its imports."""
+"""Preparation of a public function for SnapStart, whose snapshot is taken after its imports."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any
 from redpacket.platform.settings import settings
 
 _LATE_MODULES = ("_strptime", "encodings.idna", "stringprep")
-"""Modules of Python that it imports for the first date and host name."""
+"""Python modules that are imported for the first date and host name."""
 
 
 def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:
-    """Import all modules of *packages* and call *build*, only if a snapshot follows.
+    """Import all modules of *packages* and call *build*, but only before a snapshot.
 
-    Without a snapshot, imports stay lazy. *build* makes what slows a first request most, but opens
-    no connection and reads no credential, which a snapshot would outlive.
+    Without a snapshot, imports stay lazy. *build* creates the objects that slow down a first
+    request most, but opens no connection and reads no credential, because a snapshot would outlive
+    them.
     """
     if not settings.makes_snapshot():
         return
@@ -31,5 +32,5 @@ def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:
         for module in pkgutil.walk_packages(path, f"redpacket.{name}."):
             importlib.import_module(module.name)
     build()
-    # All copies of a snapshot would otherwise wait for the same moments.
+    # Without this, all copies of a snapshot would wait for the same moments.
     register_after_restore(random.seed)

@@ -42,8 +42,8 @@ def _resolve(host: str, port: int) -> list[str]:
 class HttpClient:
     """HTTP client of one URL.
 
-    It resolves the name once for each request and connects to the checked address, so that DNS
-    changes cannot lead inside. It does not follow redirects.
+    The client resolves the name once for each request and connects to the checked address, so that
+    DNS changes cannot lead to a private network. It does not follow redirects.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ OUTCOME_COUNT = "outcome_count"
 """Metric of outcomes, whose dimension `outcome` has the API's codes and the funnel's stages."""
 
 _VALUES_MAX = 100
-"""Values that CloudWatch takes of one metric in a line."""
+"""Values of one metric that CloudWatch accepts in a line."""
 
 ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
@@ -51,10 +51,10 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
 
 
 class Outcomes:
-    """Counter of what requests led to, which a process writes at most ten times a minute.
+    """Counter of request outcomes, which a process writes at most ten times a minute.
 
-    A crowd of losers then writes no line each, and a quiet process loses no count. A busy process
-    loses those since its last write if no request follows: Lambda announces a shutdown only to
+    Many losers then write no line each, and a quiet process loses no count. A busy process loses
+    the counts since its last write if no request follows: Lambda announces a shutdown only to
     extensions, which slow down each cold start. Failures also count in the metric of
     ApiErrorsAlarm.
     """
@@ -72,7 +72,7 @@ class Outcomes:
         self._failed_count += is_failure
 
     def flush(self) -> None:
-        """Write the counts, unless this minute has had all its writes."""
+        """Write the counts, unless this minute has had all of its writes."""
         now_s = self._now_s()
         if now_s >= self._minute_ends_at_s:
             self._minute_ends_at_s, self._write_count = now_s + 60, 0

@@ -39,10 +39,10 @@ _HIDDEN = r"""(?xV1)
 """
 """Pattern of an invisible character that neither its script nor an emoji needs.
 
-The properties are Unicode's, of the version that the library `regex` has.
+The properties are those of the Unicode version in the library `regex`.
 """
 
-# Frequent characters, all of them visible: for names made of these, a grab imports no regex.
+# Frequent characters, all of them visible, so that a grab with such names imports no regex.
 _PLAIN = re.compile(
     "(?:[ -~\u00c0-\u024f\u0410-\u044f\u3000-\u3020\u3041-\u3096\u30a1-\u30fe\u4e00-\u9fff"
     "\uac00-\ud7a3\uff01-\uff5e]"
@@ -50,7 +50,7 @@ _PLAIN = re.compile(
 )
 
 CODE_POINTS_PER_GRAPHEME_MAX = 8
-"""Average in one text. It bounds a text's bytes in UTF-8 to 32 for each grapheme."""
+"""Average in one text. The average limits a text's UTF-8 bytes to 32 per grapheme."""
 
 NICKNAME_GRAPHEMES_MAX = 32
 NOTE_GRAPHEMES_MAX = 100
@@ -96,7 +96,7 @@ def composed(text: str) -> str:
 
 
 def pasted(text: str) -> str:
-    """Return pasted *text* as it was seen: on one line, without invisible characters."""
+    """Return pasted *text* as displayed: on one line, without invisible characters."""
     return composed(without_invisible(" ".join(text.split())))
 
 
@@ -118,7 +118,7 @@ def audible(text: str) -> str:
 
 
 def find_invisible(text: str) -> str | None:
-    """Return the first character of *text* that must not be in it, or None."""
+    """Return the first character of *text* that is not allowed, or None."""
     hidden = None if _PLAIN.fullmatch(text) else _hidden().search(text)
     return hidden[0] if hidden else None
 
@@ -129,13 +129,13 @@ def without_invisible(text: str) -> str:
         kept = _hidden().sub("", text)
         if kept == text:
             break
-        # A joiner may have been needed only by what is removed now.
+        # A joiner may have been needed only by a removed character.
         text = kept
     return text
 
 
 def graphemes(text: str) -> list[str]:
-    """Return what a reader counts as the characters of *text*."""
+    """Return the units of *text* that a reader counts as characters."""
     # Import lazily: it takes 39 ms, and grabs seldom need it.
     import regex
 
@@ -153,7 +153,7 @@ def shortened(text: str, graphemes_max: int) -> str:
 
 
 def folded(text: str) -> str:
-    """Return *text* without case, width and marks: what a reader takes for the same."""
+    """Return *text* without case, width and marks, which readers ignore."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(letter for letter in plain if unicodedata.category(letter)[0] != "M")
 
@@ -164,7 +164,7 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     *skeleton_of* maps look-alikes to plain letters; without it they pass.
     """
     words, phrases = _reserved(skeleton_of)
-    # Characters between letters divide words, or spell one out: a.d.m.i.n.
+    # Characters between letters separate words, or spell one out: a.d.m.i.n.
     fragments = [part for part in re.split(r"[\W\d_]+", _compared(name, skeleton_of)) if part]
     joined = "".join(fragments)
     return (
@@ -185,7 +185,7 @@ LOOKS_RESERVED = "is or looks reserved. Choose another"
 
 @cache
 def _reserved(skeleton_of: Callable[[str], str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the reserved words and phrases as they are compared; ADMlN looks like ADMIN."""
+    """Return the reserved words and phrases in comparable form; ADMlN looks like ADMIN."""
     cases = (case for word in RESERVED_WORDS for case in (word, word.upper()))
     words = frozenset(_compared(word, skeleton_of) for word in cases)
     return words, frozenset(_compared(phrase, skeleton_of) for phrase in RESERVED_PHRASES)

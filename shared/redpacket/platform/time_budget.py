@@ -1,4 +1,4 @@
-"""Time that one request may take, which all its calls share."""
+"""Time budget of one request, which all of its calls share."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 from math import inf
 
 REQUEST_S = 7.0
-"""Seconds after which a user's request begins no more calls, so that it ends within ten.
+"""Seconds after which a user's request starts no more calls, so that it ends within ten.
 
-Calls end with it. Those of botocore and of the cache have fixed timeouts, and end two seconds later
-at most. Each dead address of a name adds a second, and a lookup two (RES_OPTIONS).
+Calls end with it. Calls of botocore and of the cache have fixed timeouts, and end at most two
+seconds later. Each dead address of a name adds a second, and a lookup two (RES_OPTIONS).
 """
 
 
 class OutOfTime(TimeoutError):
-    """The request has no time left for another call."""
+    """Error of a request without time for another call."""
 
 
 class TimeBudget:
@@ -30,11 +30,11 @@ class TimeBudget:
         self._ends_at_s = self._now_s() + seconds
 
     def require(self, least_s: float = 0) -> None:
-        """Raise OutOfTime unless the request may begin a call that takes *least_s*."""
+        """Raise OutOfTime unless the request may start a call that takes *least_s*."""
         self.timeout_s(inf, least_s)
 
     def timeout_s(self, most_s: float, least_s: float = 0) -> float:
-        """Return the timeout of a call: *most_s*, or what is left. Raises OutOfTime."""
+        """Return the timeout of a call: *most_s*, or the remaining time. Raises OutOfTime."""
         left_s = self._ends_at_s - self._now_s()
         if left_s <= least_s:
             raise OutOfTime("the request has no time left for another call")

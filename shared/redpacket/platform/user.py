@@ -1,9 +1,7 @@
 """A user as the host's token describes one, with an id that is the only one in rows about money.
 
-<16 characters of a keyed hash> <8 characters of a tag>
-
 The same user always has the same id, without a lookup. Without the key, an id does not reveal the
-user, and the tag rejects made-up ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
+user, and the tag rejects invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _HASH_BYTES = 12
 """96 bits: two of 10^9 users have one id with a probability of 10^-11."""
 
 _TAG_BYTES = 6
-"""One guess in 2^48 is right, and is the id of no user."""
+"""One guess in 2^48 is valid, but is no user's id."""
 
 _HASH_LENGTH = 16
 _KEY_LENGTH_MIN = 32
@@ -49,16 +47,16 @@ class User:
 
 
 class UserIds:
-    """Makes the ids of one deployment; another key makes all other ids."""
+    """Factory of the ids of one deployment; another key gives other ids."""
 
     def __init__(self, key: str) -> None:
-        # Messages must not tell what stands in place of a key: it may be a key.
+        # Messages must not contain the value, which may be a key.
         if len(key) < _KEY_LENGTH_MIN or not key.isascii():
             raise ValueError(f"the key of user ids has at least {_KEY_LENGTH_MIN} ASCII characters")
         self._key = key.encode()
 
     def id_of(self, host_id: str) -> str:
-        """Return the id of the user whom the host knows as *host_id*."""
+        """Return the id of the user whose host id is *host_id*."""
         return self._tagged(self._text("user", host_id, _HASH_BYTES))
 
     def has_made(self, user_id: str) -> bool:
@@ -68,20 +66,20 @@ class UserIds:
         return hmac.compare_digest(user_id, self._tagged(user_id[:_HASH_LENGTH]))
 
     def seal(self, use: str, text: str) -> str:
-        """Return 32 hex digits that nobody can compute for *text* without the key."""
+        """Return 32 hex digits that cannot be computed for *text* without the key."""
         return hmac.digest(self._key, f"{use}:{text}".encode(), "sha256")[:16].hex()
 
     def _tagged(self, head: str) -> str:
         return head + self._text("tag", head, _TAG_BYTES)
 
     def _text(self, use: str, text: str, size: int) -> str:
-        # No use holds a colon, so that no text of one is a text of another.
+        # No use contains a colon, so each text belongs to one use.
         digest = hmac.digest(self._key, f"{use}:{text}".encode(), "sha256")
         return urlsafe_b64encode(digest[:size]).decode()
 
 
 def check_host_id(host_id: str) -> str:
-    """Return *host_id*, or raise Forbidden where the token's subject can't be a user."""
+    """Return *host_id*, or raise Forbidden if the token's subject cannot be a user."""
     if not HOST_ID.fullmatch(host_id):
         raise Forbidden("The token's subject is not a valid user id. Sign in again.")
     return host_id

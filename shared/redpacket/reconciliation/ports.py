@@ -23,7 +23,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as its orchestration knows it; *output* is empty unless it has succeeded."""
+    """Run as its orchestration reports it; *output* is empty unless it has succeeded."""
 
     run_id: str
     status: str

@@ -1,4 +1,4 @@
-"""Notices: what happened to a user's packets, prizes and withdrawals (消息)."""
+"""Notices: events of a user's packets, prizes and withdrawals (消息)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURSOR = r"[0-9]{13}#[a-z_]{1,20}#[!-~]{1,120}"
 
 
 class NoticeKind(StrEnum):
-    """Kind of a notice; WITHDRAWAL_FAILED also stands for canceled ones: the money is back."""
+    """Kind of a notice; WITHDRAWAL_FAILED also means canceled ones: the money was returned."""
 
     PACKET_EMPTIED = "packet_emptied"
     PACKET_REFUNDED = "packet_refunded"
@@ -32,7 +32,7 @@ class UserNotice:
     """Notice for one user about a packet, a campaign or a withdrawal.
 
     *at_ms*, *kind*, *subject* and *part* identify it, so a repeated write has no effect. *emoji* is
-    that of thanks; their text is not copied, because it may be removed.
+    that of thanks; their text is not copied, because it can be removed.
     """
 
     user_id: str

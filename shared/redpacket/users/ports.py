@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Public profile of a user; *is_erased* if they have no name since an erasure."""
+    """Public profile of a user; *is_erased* means that they have no name since an erasure."""
 
     user_id: str
     nickname: str | None = None
@@ -46,4 +46,4 @@ class ProfileRepository(Protocol):
         """Delete a user's profile and token data; a later token restores the user."""
 
     def find_erased_at_ms(self, user_id: str) -> int:
-        """Return when the user was last erased, strongly consistent, or 0."""
+        """Return the time of a user's last erasure, strongly consistent, or 0."""

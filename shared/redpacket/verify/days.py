@@ -1,4 +1,4 @@
-"""Reads a day of a lottery from its proof, and the round of a beacon that a past day took."""
+"""Reader of a day of a lottery from its proof, and of the beacon round that a past day used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a lottery, with its seed, and what the beacon contributed."""
+    """One day of a lottery, with its seed and the beacon's contribution."""
 
     campaign_id: str
     name: str
@@ -37,7 +37,7 @@ class Day:
 
     @property
     def round_no(self) -> int | None:
-        """The round that the day's draws took."""
+        """Round that the day's draws used."""
         return self.round.round_no if self.round else None
 
 

@@ -1,4 +1,4 @@
-"""Checks the draws of a day: numbers, points and prizes."""
+"""Checker of a day's draws: numbers, points and prizes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 Document: TypeAlias = dict[str, Any]
 
 COUNT_MAX = 1_000_000
-"""No packet has more shares: a larger number must not cost hours."""
+"""No packet has more shares, so a larger number must not take hours."""
 
 
 class Unreadable(Exception):

@@ -22,12 +22,12 @@ class Findings:
     _shares: dict[str, int] = field(default_factory=dict)
 
     def compare(self, what: str, *, stated: object, true: object) -> None:
-        """Note a difference between what a file says and what is true."""
+        """Note a difference between a value in a file and the correct one."""
         if stated != true:
             self.differences.append(f"{what}: says {stated}, is {true}")
 
     def skip(self, what: str) -> str:
-        """Count something that could not be checked, and return the words for it."""
+        """Count something that could not be checked, and return its description."""
         self.unchecked_count += 1
         return f"not checked: {what}"
 

@@ -1,12 +1,12 @@
-"""Verifies, offline, the public log of commitments.
+"""Offline verifier of the public log of commitments.
 
-    PYTHONPATH=shared python3 -m redpacket.verify log FILE...
+PYTHONPATH=shared python3 -m redpacket.verify log FILE...
 
 Needs nothing but Python 3.11. The files hold what the API answered, now or at any time before:
-pages of `GET /transparency`, `GET /transparency/proof?id_hash=...`, and
-`GET /transparency/consistency?from=...`. Keep a page from time to time: its head proves later that
-the log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment.
-Exits as `verify/command.py` says.
+pages of `GET /transparency`, `GET /transparency/proof?id_hash=...`, and `GET
+/transparency/consistency?from=...`. Keep a page from time to time: its head proves later that the
+log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment. Exits
+as `verify/command.py` says.
 """
 
 from __future__ import annotations

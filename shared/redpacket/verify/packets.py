@@ -1,4 +1,4 @@
-"""Checks a packet: its terms make its commitment, and every amount that files say of it."""
+"""Checker of a packet: its terms give its commitment, and every amount in the files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.verify.findings import Findings
 def verify_packet(
     terms: Terms, documents: Sequence[tuple[str, Document]], noted: str | None = None
 ) -> Findings:
-    """Compare everything that named documents say of a packet with what its *terms* make of it.
+    """Compare all values of a packet in named documents with those that its *terms* give.
 
     Raises Unreadable.
     """
@@ -50,7 +50,7 @@ def _compare_page(
     for share_no, amount_fen in enumerate(stated, start=first_no):
         _compare_share(name, share_no, amount_fen, amounts, findings)
     findings.amount_count += len(stated)
-    # Otherwise a page without the last amounts would pass for a whole one.
+    # Otherwise a page without the last amounts would pass for a complete one.
     last_no = first_no + len(stated) - 1
     true_next = str(last_no) if last_no < terms.count else None
     findings.compare(f"{name}: next", stated=page.get("next"), true=true_next)
@@ -61,7 +61,7 @@ def _compare_claims(
 ) -> None:
     for claim in _claims_of(record):
         if claim.get("amount_fen", 0) is None:
-            continue  # hidden when the record was read
+            continue  # Hidden when the record was read.
         share_no, amount_fen = get(claim, "share_no", int), get(claim, "amount_fen", int)
         _compare_share(name, share_no, amount_fen, amounts, findings)
         findings.note_owner(get(claim, "user_token", str), share_no)

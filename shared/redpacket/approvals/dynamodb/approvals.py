@@ -1,7 +1,7 @@
 """Changes that await a second operator, and each operator's allowance, in ApprovalsTable.
 
-An approval's id is a keyed hash of what was asked, so nobody can change the row under its id. The
-table's stream reports it if somebody tries.
+An approval's id is a keyed hash of the request, so a row changed under its id is detected. The
+table's stream reports such a change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from redpacket.platform.user import User, UserIds
 from redpacket.users.dynamodb.profiles import note_user
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
-"""A new row has no status, so a function that asks for approvals needs no right to write one."""
+"""A new row has no status, so a function that requests approvals needs no right to write one."""
 
 IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
 IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
@@ -55,7 +55,7 @@ _SEALED = (
     *("operator_id", "operator_host_id", "changes", "kind", "asked", "asked_at_ms"),
     "question",
 )
-"""Attributes that an approval's id is the hash of."""
+"""Attributes that the hash in an approval's id covers."""
 
 _FIRST = {
     ApprovalKind.DEPOSIT: "0",
@@ -64,7 +64,7 @@ _FIRST = {
     ApprovalKind.PRIZE: "3",
     ApprovalKind.STOCK: "4",
 }
-"""First digit of an id by kind: a function's role may put only the kinds that it asks for."""
+"""First digit of an id by kind: a function's role may put only the kinds that it requests."""
 
 
 _BAD = ArithmeticError, KeyError, TypeError, ValueError
@@ -86,7 +86,7 @@ class DynamoApprovals:
     ) -> Approval | None:
         """Store *request* and *users*, and log *action*; return it with its id.
 
-        Return None if the same *question* was asked before.
+        Return None if the same *question* already has an approval.
         """
         leads = self._question_key(question)
         row = {**_row(request), "question": leads["pk"]}
@@ -104,7 +104,7 @@ class DynamoApprovals:
         return approval if is_new else None
 
     def find_asked(self, question: str) -> Approval | None:
-        """Return the approval of a *question* that was asked before."""
+        """Return the approval of an earlier identical *question*."""
         row = self._dynamo.get(self._approvals, self._question_key(question))
         return self.find_approval(str(row["asked"])) if row else None
 
@@ -140,7 +140,8 @@ class DynamoApprovals:
 
     def mark_applied(self, approval: Approval) -> None:
         """Mark an approved change as done, even if a concurrent call refused it."""
-        # Overrides the refusal of a concurrent call: what was applied never reads as rejected.
+        # Overrides the refusal of a concurrent call, so that an applied change is never shown as
+        # rejected.
         self._mark(
             approval,
             "SET is_applied = :yes, #status = :approved REMOVE refusal",
@@ -184,7 +185,7 @@ class DynamoApprovals:
         )
 
     def _approval_of(self, row: dict[str, Any]) -> Approval:
-        """Parse a row; one that can't be read must not hide the others.
+        """Parse a row; an unreadable one must not hide the others.
 
         The ids of releases before 1.0 prove nothing: only decided ones are read, as history.
         """
@@ -234,7 +235,7 @@ def _row(approval: Approval) -> Row:
 def _parsed(approval_id: str, row: dict[str, Any], *, is_verified: bool) -> Approval:
     decided_by, content = row.get("decided_by"), json.loads(row["asked"])
     if not is_verified:
-        # Rows of earlier releases have the amount beside what was asked, or none.
+        # Rows of earlier releases have the amount in a separate attribute, or none.
         content = {"amount_fen": row.get("amount_fen", 0), **content}
     approval = Approval(
         approval_id=approval_id,

@@ -1,4 +1,4 @@
-"""Application of an approved change by the flow that needs no approval; each acts once."""
+"""Application of an approved change by the use case that needs no approval; each acts once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def apply_approval(
 ) -> None:
     """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict.
 
-    Each flow computes what it moves and refuses if the approver saw anything else.
+    Each use case computes its move and refuses if the approver saw anything else.
     """
     change = approval.change
     shown = Approved(approval.subject, approval.amount_fen, approval.changes)

@@ -41,8 +41,8 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
     try:
         ports.apply(approval)
     except Rejected as error:
-        # A repeat records nothing, since it may fail on the effects of the first call. After a
-        # repeat, which may have applied the change and died, the first call records nothing.
+        # A repeat records nothing, because it may fail on the effects of the first call. After a
+        # repeat, which may have applied the change and crashed, the first call records nothing.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
         # The refusal is not recorded over an application, which this call may have failed on.

@@ -45,8 +45,8 @@ class DynamoAudiences:
     ) -> int:
         """Add and remove users by batch, and return the size.
 
-        An operator's edit is of the campaign's *version*, and is counted there, so that neither
-        cash nor its approval overlooks it. Raises InvalidRequest if too long, Contended.
+        The edit belongs to the campaign's *version* and is counted there, so that neither cash nor
+        its approval overlooks it. Raises InvalidRequest if too long, Contended.
         """
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
@@ -55,7 +55,7 @@ class DynamoAudiences:
         return self.size(campaign_id)
 
     def size(self, campaign_id: str) -> int:
-        """Return how many users a list has."""
+        """Return the number of users on a list."""
         row = self._dynamo.get(self._audience, campaign_keys.audience_size(campaign_id))
         return int(row["member_count"]) if row else 0
 
@@ -65,7 +65,7 @@ class DynamoAudiences:
         return bool(row and row["is_member"])
 
     def set_mode(self, campaign_id: str, mode: AudienceMode, version: int) -> None:
-        """Set the mode of the list of a campaign of *version*. Raises Contended.
+        """Set the mode of a list whose campaign has *version*. Raises Contended.
 
         The new versions make draws reload the snapshot, and refuse edits that wait for approval.
         """

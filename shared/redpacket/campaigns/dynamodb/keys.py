@@ -30,7 +30,7 @@ CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
 def window(campaign_id: str, version: int) -> dict[str, str]:
-    """Return the key of the window of a campaign's edit, apart from what sends change."""
+    """Return the key of a window of a campaign's edit, separate from rows that sends change."""
     return {"pk": f"windows#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
 
 

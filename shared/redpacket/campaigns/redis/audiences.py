@@ -12,7 +12,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _LIFE_MS = 10 * 60 * 1000
-"""Lifetime of a bucket, after which edits that a failover lost are read again."""
+"""Lifetime of a bucket, after which edits lost in a failover are read again."""
 
 _USERS_PER_LOAD = 1_000
 """Users in one script call; ElastiCache Serverless allows 3,999 arguments."""

@@ -21,7 +21,7 @@ _LOAD_LIFE_MS = 2_000
 """Milliseconds that a loader has until another may try: 4,000 users take 50 ms."""
 
 _USERS_AT_ONCE = 98
-"""Users that are removed between two looks at the clock, in one transaction."""
+"""Users removed in one transaction, between two checks of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Audience:
 class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache.
 
-    *check_cash* raises Forbidden if an edit decides about more cash than the operator may move, and
-    returns the campaign's version that says so.
+    *check_cash* raises Forbidden if an edit decides about more cash than the operator may move;
+    otherwise it returns the campaign's version that it checked.
     """
 
     campaigns: CampaignRepository
@@ -87,7 +87,7 @@ def clear_audience(
     ports: AudiencePorts,
     clock: Clock,
 ) -> Audience:
-    """Remove users until the time is up; size 0 says that none is left.
+    """Remove users until the time is up; size 0 means that the list is empty.
 
     Raises CampaignNotFound, Forbidden as an edit does, and InvalidRequest while the list decides
     who takes part.

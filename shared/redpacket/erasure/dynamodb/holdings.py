@@ -38,7 +38,7 @@ class DynamoHoldings:
         self._in_parallel = in_parallel
 
     def standing(self, user_id: str) -> Standing:
-        """Return the user's balance row."""
+        """User's money and pending business."""
         row = self._dynamo.get(self._accounts, keys.account(user_account(user_id))) or {}
         sums = sums_of(row, None)
         owed = self._dynamo.get(self._accounts, keys.account(receivable_account(user_id))) or {}

@@ -47,7 +47,7 @@ def erase_user(
     note()
     blank_pictures(user_id, sent, pictures)
     erasure.erase_thanks(claims)
-    # The profile goes last: until then the host's id still finds the remaining rows.
+    # The profile is deleted last, because until then the host's id still finds the remaining rows.
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)
     erasure.erase_audiences(user_id)
@@ -81,7 +81,7 @@ def _check_empty(
 def check_settled(
     user_id: str, holdings: DynamoHoldings
 ) -> tuple[Standing, list[Packet], list[ShareRef]]:
-    """Return standing, packets and claims of a user to whom no packet can bring money any more.
+    """Return standing, packets and claims of a user who can no longer get money from any packet.
 
     Raises AccountNotEmpty, Unavailable.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def unmark_account(user_id: str, operator: User, *, holdings: DynamoHoldings, clock: Clock) -> None:
     """Remove the mark of an empty account; a repeat is harmless.
 
-    A packet that is open would refund campaign money into the user's own. Raises Forbidden for the
+    An open packet would refund campaign money into the user's own. Raises Forbidden for the
     operator's own account, AccountNotEmpty, Unavailable.
     """
     if user_id == operator.user_id:

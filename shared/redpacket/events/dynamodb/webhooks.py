@@ -156,7 +156,7 @@ class DynamoWaitingList:
     def _list(self, kind: str, webhook: str, until_ms: int | None, limit: int) -> list[Delivery]:
         named = self._named(kind, webhook, until_ms, limit)
         rows = self._dynamo.get_many(self._table, named, is_strong=True)
-        # The index lags behind the rows: skip rows that have moved on.
+        # The index lags behind the rows: skip rows that have changed since.
         matching = [
             row
             for row in rows

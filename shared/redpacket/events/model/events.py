@@ -84,7 +84,7 @@ class Event:
 
     @property
     def event_id(self) -> str:
-        """Id that is the same for each read of the change, so receivers can drop repeats.
+        """The id is the same for each read of the change, so that receivers can drop repeats.
 
         A payment may be refunded in parts: the sum so far is a part of the id.
         """

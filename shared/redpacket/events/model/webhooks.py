@@ -42,7 +42,7 @@ _PERSON_SOON_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class SealedSecret:
-    """A signing secret as it may be stored; *until_ms* is when an old one stops signing."""
+    """Stored form of a signing secret; an old one stops signing at *until_ms*."""
 
     sealed: str = field(repr=False)
     hash: str = field(repr=False)
@@ -91,7 +91,7 @@ class Webhook:
         return self.is_on and self.paused_until_ms <= now_ms
 
     def is_half_open(self, now_ms: int) -> bool:
-        """Return whether one delivery must first show that the receiver has recovered."""
+        """Return whether one delivery must succeed before all others."""
         return self.may_be_asked(now_ms) and self.failure_count >= FAILURES_MAX
 
     def is_called_immediately(self, now_ms: int) -> bool:
@@ -113,7 +113,7 @@ class Webhook:
         )
 
     def with_new_secret(self, secret: SealedSecret, now_ms: int) -> Webhook:
-        """Return the webhook with one secret more; the current one signs for a day beside it."""
+        """Return the webhook with an additional secret; the current one also signs for a day."""
         older = (
             replace(secret, until_ms=secret.until_ms or now_ms + BOTH_SIGN_MS)
             for secret in self.signing(now_ms)
@@ -161,12 +161,12 @@ def pause_ms(failure_count: int) -> int:
 
 
 def slow_until_ms(attempt: DeliveryAttempt) -> int:
-    """Return until when a webhook counts as slow after *attempt*, or 0."""
+    """Return the time until which a webhook counts as slow after *attempt*, or 0."""
     return attempt.at_ms + _SLOW_FOR_MS if attempt.duration_ms > SLOW_MS else 0
 
 
 def person_delay_s(event: Event, host_ids: Mapping[str, str], now_ms: int) -> int:
-    """Return the seconds until the host's id of an event's user may be known; 0 means now."""
+    """Return the seconds until the host's id of an event's user may be available; 0 means now."""
     age_ms = now_ms - event.at_ms
     if age_ms >= PERSON_MS_MAX or all(user_id in host_ids for user_id in event.users.values()):
         return 0

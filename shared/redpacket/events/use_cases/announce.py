@@ -72,7 +72,7 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     ]
     if deliveries:
         ports.queue.put(deliveries)
-    # Last, so that a failing queue of cards holds up no webhook.
+    # This is the last step, so that a failing queue of cards blocks no webhook.
     shown = {event.subject for event in events if event.kind in _ON_CARDS}
     cards = sorted(packet_id for packet_id in shown if packets[packet_id].has_card)
     if ports.edit_cards and cards:

@@ -100,7 +100,7 @@ def rotate_secret(name: str, note: Callable[[], object], *, ports: EditPorts) ->
 
 
 def test_webhook(name: str, *, ports: EditPorts) -> DeliveryAttempt:
-    """Send a test event, also to a webhook that is off. Raises WebhookNotFound."""
+    """Send a test event, even to a disabled webhook. Raises WebhookNotFound."""
     webhook = find_webhook(name, ports=ports)
     now_ms = ports.clock.now_ms()
     event = Event(EventType.TEST, f"{name}/{now_ms}", now_ms, {"webhook": name})

@@ -51,7 +51,7 @@ class DynamoCommitments:
 
 
 def note_commitment(table: str, commitment: Commitment) -> list[Operation]:
-    """Return the write that stores a commitment in the same transaction as its subject."""
+    """Return the write that stores a commitment in the transaction of its subject."""
     return [
         put(
             table,

@@ -6,7 +6,7 @@ from zlib import crc32
 
 
 def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
-    """Return the key of a stored beacon round in TransparencyTable, which nothing writes now."""
+    """Return the key of an old beacon round in TransparencyTable; no function writes one now."""
     return {"pk": f"beacon#{chain_hash}", "sk": f"{round_no:012d}"}
 
 
@@ -30,8 +30,9 @@ LOG_END = {"pk": "head", "sk": "end"}
 LOG_HEAD = {"pk": "head", "sk": "signed"}
 
 LOG_ENTRIES_PER_ROW = 128
-"""Entries of a full row: 20 KB. A longer row costs more where few entries are appended at a time,
-and a shorter one limits an append, whose transaction has at most 100 rows."""
+"""Entries of a full row: 20 KB. A longer row costs more if few entries are appended at a time. A
+shorter one limits an append, whose transaction has at most 100 rows.
+"""
 
 
 def log_entries(row_no: int) -> dict[str, str]:

@@ -35,7 +35,7 @@ class DynamoLog:
         self._commitments = dynamo.tables.commitments
 
     def find_end(self) -> tuple[LogHead, int]:
-        """Return the log's current head, of size 0 if it is empty, and how many have places."""
+        """Return the log's current head (size 0 if empty) and its number of entries with places."""
         row = self._dynamo.get(self._table, log_keys.LOG_END)
         return (_head_of(row), int(row["placed_size"])) if row else (NOTHING, 0)
 
@@ -55,7 +55,7 @@ class DynamoLog:
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        """Append entries and completed nodes in one transaction; all before have places.
+        """Append entries and completed nodes in one transaction; all earlier entries have places.
 
         Return False if *before* is no longer the end.
         """
@@ -91,7 +91,7 @@ class DynamoLog:
     def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
         """Write the index of each id's entry, for at most PLACES_MAX ids; may be repeated.
 
-        Return the ids that have another place, or whose commitment is gone.
+        Return the ids that have another place, or whose commitment is missing.
         """
         writes = [self._place(id_hash, index) for id_hash, index in places]
         if self._dynamo.try_transact([*chain(*writes)]):
@@ -175,7 +175,7 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _over(table: str, row: Row, before: LogHead | None) -> Operation:
-    """Return the write of a row where the table has one of *before*, or none."""
+    """Return the write of a row if the table has the one of *before*, or none."""
     if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)

@@ -1,4 +1,4 @@
-"""Rounds of a public beacon, which draws of earlier releases took (docs/adr/0032).
+"""Rounds of a public beacon, which draws of earlier releases used (docs/adr/0032).
 
 No new campaign has a beacon. Proofs of past draws still need its terms and the stored rounds.
 """
@@ -9,7 +9,9 @@ import hashlib
 from dataclasses import dataclass
 
 _MARGIN_MS = 10_000
-"""Minimum milliseconds from the campaign's seeds, or a midnight, to the round of the day."""
+"""Minimum milliseconds between a day's round and the campaign's seeds, or the day's first
+midnight.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class BeaconRound:
 
 @dataclass(frozen=True, slots=True)
 class CampaignBeacon:
-    """Chain of rounds that decided a past campaign, one round a day; the commitment covers it.
+    """Chain of rounds that decided a past campaign, one round per day; the commitment covers it.
 
     Round 1 was at *genesis_s*, and one followed each *period_s*. No round of the campaign precedes
     *committed_at_ms*, the time of its seeds. *timezone* defines the day.
@@ -41,7 +43,7 @@ class CampaignBeacon:
 
     @classmethod
     def parse(cls, text: str) -> CampaignBeacon:
-        """Read what `str` returned. Raises ValueError for another form."""
+        """Parse the result of `str`. Raises ValueError for another form."""
         chain_hash, genesis_s, period_s, committed_at_ms, timezone = text.split(",")
         beacon = cls(chain_hash, int(genesis_s), int(period_s), int(committed_at_ms), timezone)
         if len(bytes.fromhex(chain_hash)) != hashlib.sha256().digest_size or beacon.period_s < 1:
@@ -58,5 +60,5 @@ class CampaignBeacon:
         return max(1, -(-(at_ms - self.genesis_s * 1000) // (self.period_s * 1000)) + 1)
 
     def time_ms(self, round_no: int) -> int:
-        """Return when a round was signed."""
+        """Return the time at which a round was signed."""
         return (self.genesis_s + (round_no - 1) * self.period_s) * 1000

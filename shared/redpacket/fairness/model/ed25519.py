@@ -65,7 +65,7 @@ def _add(point: Point, other: Point) -> Point:
 
 
 def _sum_of(of_base: int, of_point: int, point: Point) -> Point:
-    """Return of_base * base point + of_point * point, both at once, from the highest bit."""
+    """Return of_base * base point + of_point * point, computed together from the highest bit."""
     table = (_ZERO, _BASE, point, _add(_BASE, point))
     total = _ZERO
     for bit in reversed(range(253)):

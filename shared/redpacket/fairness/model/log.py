@@ -26,7 +26,7 @@ class CommitmentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """An entry of the log: of an id only its hash, since a packet's id lets people grab it."""
+    """Entry of the log: it has only the hash of an id, because a packet's id lets users grab it."""
 
     kind: CommitmentKind
     id_hash: str
@@ -52,7 +52,7 @@ class NotedCommitment:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """Log at one moment: the number of entries, and their root in hex."""
+    """Log at one time: the number of entries, and their root in hex."""
 
     size: int
     root: str
@@ -65,7 +65,7 @@ class LogHead:
 
 @dataclass(frozen=True, slots=True)
 class SignedHead:
-    """A head with its Ed25519 signature and the key that made it."""
+    """Head with its Ed25519 signature and the key that signed it."""
 
     head: LogHead
     signature: bytes
@@ -96,7 +96,7 @@ def origin_of(public_key: bytes) -> str:
 
 
 def verifier_key_of(public_key: bytes) -> str:
-    """Return the key in the form that clients of notes take."""
+    """Return the key in the form that note clients accept."""
     key = b64encode(_ED25519 + public_key).decode()
     return f"{origin_of(public_key)}+{_note_key_id(public_key).hex()}+{key}"
 

@@ -19,12 +19,12 @@ EMPTY_ROOT = hashlib.sha256().digest()
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """Return the hash of a leaf; no node has the same one, because of the first byte."""
+    """Return the hash of a leaf; its first byte makes it different from every node's."""
     return hashlib.sha256(b"\0" + data).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Return the hash of two subtrees side by side."""
+    """Return the hash of two adjacent subtrees."""
     return hashlib.sha256(b"\1" + left + right).digest()
 
 
@@ -42,7 +42,7 @@ def nodes_of(leaves: Range) -> list[Node]:
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """Return the root over complete subtrees that get smaller to the right."""
+    """Return the root over complete subtrees whose sizes decrease to the right."""
     if not hashes:
         return EMPTY_ROOT
     *others, root = hashes
@@ -82,7 +82,7 @@ class Peaks:
 
 
 def _split(first: int, last: int) -> int:
-    """Return where the right half of a range begins: its left half is complete."""
+    """Return the start of the right half of a range; the left half is complete."""
     return first + (1 << ((last - first - 1).bit_length() - 1))
 
 
@@ -104,7 +104,7 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 def consistency_ranges(old: int, new: int) -> list[Range]:
     """Return the ranges whose hashes prove that *new* leaves begin with *old* ones.
 
-    Empty if there is nothing to prove: no leaves, or the same tree.
+    Empty if no proof is necessary: no leaves, or the same tree.
     """
     if old in (0, new):
         return []

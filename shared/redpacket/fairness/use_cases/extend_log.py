@@ -1,8 +1,9 @@
 """Extension of the public log by pending commitments, and signing of its head.
 
-An append requires that the log still ends where it was read, so runs may overlap or be cut off. Its
-entries get their places after it and before the next append, by whichever run comes first. So no id
-has two entries. A head is signed only if it extends the last one: a rewritten log is never signed.
+An append requires that the log still ends at the read position, so runs may overlap or be
+interrupted. Its entries get their places before the next append, from whichever run comes first.
+Therefore no id has two entries. A head is signed only if it extends the last one: a rewritten log
+is never signed.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _READ_AT_ONCE = 100
 TRIES = 5
 
 LATE_MS = 5 * 60_000
-"""Milliseconds until an unlogged commitment is reported: its order proves less."""
+"""Milliseconds until an unlogged commitment is reported, because its position then proves less."""
 
 RESERVE_MS = 15_000
 """Milliseconds left to finish one transaction with retries, and one signature."""
@@ -104,7 +105,7 @@ def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> i
 def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
     for _ in range(TRIES):
         before = _end_with_places(ports)
-        # Before the commitments, which another run may place between the two reads.
+        # Read before the commitments, which another run may place between the two reads.
         placed = dict(
             _in_chunks(
                 lambda chunk: ports.log.find_places(chunk).items(), id_hashes, _READ_AT_ONCE, ports
@@ -119,7 +120,8 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             entry.id_hash: placed[entry.id_hash] for entry in entries if entry.id_hash in placed
         }
         for id_hash, index in places.items():
-            # A row was overwritten. It leaves the list; reconciliation compares it with its entry.
+            # A row was overwritten. The commitment leaves the list; reconciliation compares it with
+            # its entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
             ports.log.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]
@@ -137,7 +139,7 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
 
 
 def _end_with_places(ports: LogPorts) -> LogHead:
-    """Return the log's end, after all of its entries have places: an earlier run may have died."""
+    """Return the log's end after giving places to entries that a crashed run left."""
     end, placed_size = ports.log.find_end()
     if placed_size < end.size:
         _assign_indexes(ports.log.list_entries(placed_size, end.size - placed_size), end, ports)

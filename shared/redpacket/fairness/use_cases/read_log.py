@@ -32,7 +32,7 @@ def read_entries(first: int, limit: int, *, log: DynamoLog) -> tuple[SignedHead,
 
 
 def read_head(*, log: DynamoLog) -> SignedHead:
-    """Return the newest signed head. Raises Unavailable before the first."""
+    """Return the newest signed head. Raises Unavailable before the first head exists."""
     signed = log.find_signed()
     if signed is None:
         raise Unavailable("no head of the log is signed yet")
@@ -40,7 +40,7 @@ def read_head(*, log: DynamoLog) -> SignedHead:
 
 
 def read_tile(path: str, *, log: DynamoLog) -> bytes | None:
-    """Return a tile or bundle of the signed log, or None if it has none of this path."""
+    """Return a tile or bundle of the signed log, or None if the path has none."""
     tile = tile_of(path)
     if tile is None or tile.last >= read_head(log=log).head.size >> tile.level:
         return None

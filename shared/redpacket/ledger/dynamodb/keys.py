@@ -54,9 +54,10 @@ RECEIPT = "receipt"
 
 
 def posted(transfer_id: str) -> dict[str, str]:
-    """Return the key of the row that keeps a transfer from a second post.
+    """Return the key of the row that prevents a second post of a transfer.
 
-    Transfers from and to providers have it: a restore may lose the row that causes them.
+    Transfers from and to providers have this row, because a restore may lose the row that causes
+    them.
     """
     return {"pk": f"transfer#{transfer_id}", "sk": "posted"}
 

@@ -75,7 +75,7 @@ def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str
 
 
 def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
-    """Return the writes that keep a case from a deposit; they fail if it has one."""
+    """Return the writes that reserve a case for one deposit; they fail if it already has one."""
     request = Request(CASES, hash_of_key(case), "")
     kept = {"body_hash": request.body_hash, "result_id": result}
     places = _places(dynamo, dynamo.tables.accounts, TransferKind.DEPOSIT, request)

@@ -60,12 +60,12 @@ def deposit(
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
-    A *case* has one deposit: its repeat by any operator returns the first one's id.
-    After a deposit that *is_for_campaigns*, the account pays only for campaigns. The first one
-    takes the account from its user, so it needs an approval whatever its sum. Raises
-    InvalidRequest if the account was used otherwise.
-    Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
-    limits (I10): InvalidRequest, ApprovalNeededError.
+    A *case* has one deposit: its repeat by any operator returns the first one's id. After a deposit
+    that *is_for_campaigns*, the account pays only for campaigns. The first one reserves the account
+    permanently, so it needs an approval regardless of its amount. Raises InvalidRequest if the
+    account was used otherwise. Raises Forbidden if operators credit themselves,
+    IdempotencyKeyReused, Busy. A repeat skips the limits (I10): InvalidRequest,
+    ApprovalNeededError.
     """
     operator = operator_for(payee, request, operator)
     account, own_request = user_account(payee.user_id), request

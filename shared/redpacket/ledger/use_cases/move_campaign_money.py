@@ -29,9 +29,9 @@ def move_campaign_money(
     operator: Operator | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
-    """Move the rest of *owner*'s campaign money; return the transfer's id and what is left.
+    """Move the rest of *owner*'s campaign money; return the transfer's id and the remaining amount.
 
-    One move has at most the limit of a deposit. Money that the owner won moves only with a second
+    One move is limited like one deposit. Money that the owner won moves only with a second
     operator's approval, which names the amount. Raises Forbidden if operators credit themselves,
     InvalidRequest if *payee*'s account is not marked for campaigns, InsufficientFunds without
     campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
@@ -60,7 +60,7 @@ def move_campaign_money(
         changes, subject = changes_between(None, facts), user_subject(owner.user_id)
         # The payee's allowance also counts deposits, so that detours do not raise the limit.
         counted = user_subject(payee.user_id)
-        # Looked up after the balance, so that no later claim is in the amount.
+        # Looked up after the balance, so that the amount excludes later claims.
         if not operator.approved and ports.deposits.has_received(source):
             raise ApprovalNeededError(counted, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, counted, amount_fen, changes=changes)

@@ -30,7 +30,7 @@ IS_AS_READ = (
 )
 
 _OFTEN_EMPTY = {"beacon": "", "required_claims": "[]"}
-"""Attributes left out if empty, because every uncached draw reads this row."""
+"""Attributes omitted if empty, because every uncached draw reads this row."""
 
 _PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
 

@@ -114,8 +114,8 @@ class DynamoPrizes:
         """Create or replace a prize, raise the snapshot's version, and log *action*.
 
         The same transaction funds *backing*, counts *spent*, and stores *forfeited*'s decision.
-        Return None, without effect, if the campaign is not as *seen* or the unit was decided. With
-        a *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy,
+        Return None, without effect, if the campaign differs from *seen* or the unit was decided.
+        With a *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy,
         AllowanceMoved, and the refusals of funding.
         """
         # Import lazily: draws use this module, and only edits move money.

@@ -41,7 +41,7 @@ FREE_MAX = 5_000
 """Maximum free units below a position; each call looks them up again."""
 
 PROBED = 50
-"""Random units that prove a stored position, because roles that can't win units write it, too."""
+"""Random units that prove a stored position, because roles that cannot win units also write it."""
 
 _COUNTING = "The won units are being counted. Try again."
 

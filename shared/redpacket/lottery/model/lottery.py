@@ -83,10 +83,10 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSnapshot:
-    """Everything that decides a draw, as of one *version*, which every edit raises.
+    """Everything that decides a draw, in one *version*, which every edit raises.
 
     *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw;
-    each of the *audience_edits* changed who that is, without a version.
+    each of the *audience_edits* changed the list without a new version.
     """
 
     campaign: CampaignPlan

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome
 
 POINT_BITS = 52
-"""A random point is an integer below 2^52: exact in Lua's doubles."""
+"""A random point is an integer below 2^52, which Lua's doubles represent exactly."""
 
 
 _NO_MISS = "|0"
 """End of odds without a miss."""
 
 NO_BEACON = "none"
-"""Randomness in a point's text; only campaigns of earlier releases took a public beacon's."""
+"""Randomness in a point's text; only campaigns of earlier releases used a public beacon."""
 
 
 def point_text(
@@ -60,7 +60,7 @@ def choose(odds: str, point: int) -> str | None:
 def probabilities(snapshot: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
     """Return the probability of each prize in a draw without *sold_out*, 0 if it can't be won.
 
-    Users' limits, and stock of a day or an hour, may change it for a single draw.
+    Limits of users, and stock of a day or an hour, can change it for a single draw.
     """
     weights = {
         prize.prize_id: prize.weight
@@ -79,7 +79,7 @@ def probabilities(snapshot: CampaignSnapshot, sold_out: Collection[str]) -> dict
 def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bool:
     """Return whether *snapshot* allows this outcome; the cache is not trusted.
 
-    Only the cache can tell which prizes are sold out, so any prize may be missing from the odds.
+    Only the cache has the sold-out prizes, so any prize may be missing from the odds.
     """
     prize = next(
         (candidate for candidate in snapshot.prizes if candidate.prize_id == outcome.prize_id), None

@@ -19,5 +19,5 @@ def draw_winners(campaign_id: str) -> str:
 
 
 def draw_loading(campaign_id: str) -> str:
-    """Return the key of the turn to load a lottery."""
+    """Return the key of the lock to load a lottery."""
     return f"{draw_cache(campaign_id)}:loading"

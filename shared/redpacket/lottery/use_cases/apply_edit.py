@@ -37,7 +37,7 @@ def apply_campaign(
 
 
 def count_closed(campaign_id: str, *, ports: CampaignPorts) -> int:
-    """Return how many packets, of at most 10,000, ended with unclaimed shares and stay closed."""
+    """Return how many packets, at most 10,000, stay closed with unclaimed shares."""
     closed_count, after = 0, None
     for _ in range(_READS_MAX):
         packet_ids = ports.campaigns.list_packet_ids(campaign_id, after, _AT_ONCE)

@@ -69,14 +69,14 @@ class CachedRains:
         Raises Unavailable if they were never read.
         """
         now_ms = self._clock.now_ms()
-        # A user who has a packet's id can claim, so ids stay secret until the start.
+        # A user with a packet's id can claim, so ids stay secret until the start.
         if not is_giving(campaign, now_ms):
             return []
         packets = self._cache.read_in_turn(campaign.campaign_id, self._read, self._log)
         return [packet for packet in packets if _is_open(packet, campaign, now_ms)]
 
     def rounds(self, campaign_id: str) -> list[Round]:
-        """Return the rounds of now and later, sorted; ids are there three seconds ahead.
+        """Return the current and later rounds, sorted; ids appear three seconds before a round.
 
         Raises Unavailable if they were never read.
         """

@@ -1,7 +1,7 @@
 """Gate of edits that decide who can win a lottery's cash, and the facts that an approver sees.
 
-An edit that changes one of these facts counts like a move of all the lottery's cash, so above the
-operator's limit it waits for a second person. A pause is free.
+An edit that changes one of these facts counts like a move of all of the lottery's cash. Above the
+operator's limit it waits for a second operator. A pause needs no approval.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _FREE = {
     *("campaign_id", "prize_id", "title", "description", "image_url", "attributes", "version"),
     *("amounts_shown", "beacon", "packets", "codes_until_ms"),
 }
-"""Fields that change nobody's chance."""
+"""Fields that affect no user's odds."""
 
 _OFF = CampaignStatus.OFF
 
 
 def cash_fen(snapshot: CampaignSnapshot) -> int:
-    """Return the cash of all units, including removed ones whose money still waits."""
+    """Return the cash of all units, including removed ones whose money is not refunded yet."""
     return sum(
         (prize.amount_fen or 0) * max(prize.total, sum(count for _, count in prize.packets))
         for prize in _cash(snapshot.prizes)
@@ -101,7 +101,7 @@ def with_prize(snapshot: CampaignSnapshot, prize: Prize) -> CampaignSnapshot:
 def _stake_fen(
     before: CampaignSnapshot, after: CampaignSnapshot, operator: Operator, now_ms: int
 ) -> tuple[int, int]:
-    """Return the cash that an edit decides about, and how much of it was there before."""
+    """Return the cash that an edit decides about, and the amount that existed before it."""
     held_fen = cash_fen(before)
     fen = max(held_fen, cash_fen(after))
     kept = _without_pauses(after, before)
@@ -114,7 +114,7 @@ def _stake_fen(
 
 def _facts_of(snapshot: CampaignSnapshot) -> dict[str, object]:
     facts = _deciding(snapshot.campaign)
-    # An edit of a prize has a status of its own.
+    # An edit of a prize has its own status.
     return {
         "campaign_status": facts.pop("status"),
         **facts,
@@ -133,7 +133,7 @@ def _with_facts(changes: tuple[Change, ...], after: CampaignSnapshot) -> tuple[C
 
 
 def _without_pauses(after: CampaignSnapshot, before: CampaignSnapshot) -> CampaignSnapshot:
-    """Return *after* as if nothing was turned off: neither the campaign nor cash itself."""
+    """Return *after* with everything turned on: the campaign and cash itself."""
     campaign = after.campaign
     if campaign.status is _OFF:
         campaign = replace(campaign, status=before.campaign.status)

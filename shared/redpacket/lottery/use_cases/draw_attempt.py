@@ -85,7 +85,7 @@ class DrawAttempt:
     def commit(self, outcome: DrawOutcome) -> Draw | None:
         """Make the cache's *outcome* durable, or return None after repairing the cache.
 
-        Raises the cache's refusal if it is right.
+        Raises the cache's refusal if it is correct.
         """
         if outcome.status in {DrawStatus.CAMPAIGN_ALTERED, DrawStatus.WRONG_DAY}:
             if outcome.status is DrawStatus.CAMPAIGN_ALTERED:
@@ -151,7 +151,7 @@ class DrawAttempt:
         self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
 
     def _has_other_audience(self, snapshot: CampaignSnapshot) -> bool:
-        """Return whether *snapshot*'s audience, apart from its list, is not the checked one."""
+        """Return whether *snapshot* has another audience than the checked one, except its list."""
         return (snapshot.audience_mode, snapshot.campaign.required_claims) != (
             self.snapshot.audience_mode,
             self.snapshot.campaign.required_claims,
@@ -237,7 +237,7 @@ class DrawAttempt:
             self.ports.logger.failure("payout_not_queued", error, packet_id=ref.packet_id)
 
     def _forget_yesterdays(self, snapshot: CampaignSnapshot) -> None:
-        """Offer again a unit that an attempt took before midnight and lost.
+        """Offer a unit again that an attempt took before midnight and lost.
 
         If that attempt still becomes durable, the next winner of the unit gets another one.
         """

@@ -61,8 +61,8 @@ def edit_campaign(
 ) -> tuple[Campaign, bool]:
     """Write *plan*; return the campaign and whether it is new.
 
-    *version* None skips the version check; other None values change nothing. After a cutoff, cash
-    prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
+    *version* None skips the version check; other None values change nothing. After an interruption,
+    cash prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
     VersionConflict, and InvalidRequest for a budget below the money in packets, a changed time
     zone, or an end too late for codes or closed cash prizes.
     """
@@ -126,7 +126,7 @@ def _keep_cash(
     prizes: DynamoPrizes,
     packets: PacketScheduler,
 ) -> None:
-    """Extend cash before a later end is written, so that a cutoff never ends it early."""
+    """Extend cash before a later end is written, so that an interruption never ends it early."""
     packet_ids = list(_packet_ids(snapshot))
     if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
         return

@@ -169,7 +169,7 @@ def add_codes(
 ) -> Prize:
     """Add *codes* to a prize, whose stock is the number of its codes.
 
-    Codes that the prize has are skipped, so a repeat completes an upload that was cut off. Raises
+    Codes that the prize has are skipped, so a repeat completes an interrupted upload. Raises
     CampaignNotFound, InvalidRequest, Forbidden.
     """
     operator.require(Duty.OPERATE)
@@ -234,7 +234,7 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
             if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
                 continue
             raise
-        # An earlier call's packet: its prize is there now, unless a restore lost it.
+        # An earlier call's packet: its prize exists by now, unless a restore lost it.
         if done and (request or done.packets == _with_packet(after, packet).packets):
             return done, before
     raise Contended

@@ -21,6 +21,6 @@ def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: DynamoA
 
 
 def give_address(winner: Winner, address: Address, *, addresses: DynamoAddresses) -> None:
-    """Store where the goods go. Raises VersionConflict once an operator has decided on them."""
+    """Store the delivery address of goods. Raises VersionConflict after an operator's decision."""
     if winner.decision or not addresses.put(winner, address):
         raise VersionConflict("These goods were already handed over or given up. Ask the operator.")

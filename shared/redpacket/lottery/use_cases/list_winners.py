@@ -26,7 +26,7 @@ def list_winners(
     prizes: DynamoPrizes,
     winners: DynamoWinners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
-    """Return winners of goods with their draw times in ms, and the place of the next page.
+    """Return winners of goods with their draw times in ms, and the cursor of the next page.
 
     A page may be short without being the last. Raises CampaignNotFound.
     """

@@ -30,7 +30,7 @@ class LoadPorts:
 def load_campaign(
     campaign_id: str, *, prizes: DynamoPrizes, draw_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
-    """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
+    """Replace the cached lottery, except its players. Raises CampaignNotFound."""
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         raise CampaignNotFound

@@ -66,7 +66,7 @@ def preheat_campaign(
                 if shard + 1 < shards and clock.now_ms() >= stop_at_ms:
                     return Preheated(packet_count, loaded_count, shard_id(packet_id, shard))
             if shards:
-                # Otherwise the sweep would skip a cover that the send could not keep.
+                # Otherwise the sweep would skip a cover that the send failed to keep.
                 if not picture_id_of(packet.cover_url):
                     packets.mark_loaded(packet)
                 loaded_count += 1

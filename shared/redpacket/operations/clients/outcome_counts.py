@@ -21,7 +21,7 @@ _POINTS = 60
 class CloudWatchOutcomes:
     """Counts of requests' outcomes; some of a busy process's last minute may be missing.
 
-    A process asks once a minute, as each metric costs.
+    A process queries once a minute, because each metric costs money.
     """
 
     def __init__(self, connect: Callable[[], Any], namespace: str, clock: Clock) -> None:

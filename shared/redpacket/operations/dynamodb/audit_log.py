@@ -30,7 +30,7 @@ _CAUSES = {
     ActionKind.CAMPAIGN_MONEY_MOVED,
     ActionKind.CAMPAIGN_MARK_REMOVED,
 }
-"""Actions that reconciliation takes for the cause of a move; two roles alone may mark a row so."""
+"""Actions that reconciliation accepts as the cause of a move; only two roles may mark a row so."""
 
 _HOUR_MS = 3_600_000
 _COUNTED_MAX = 1_000
@@ -46,15 +46,15 @@ class DynamoActions:
         self._read_counts: dict[tuple[object, ...], tuple[int, int]] = {}
 
     def note(self, action: Action) -> None:
-        """Log an action in a separate write, before it is carried out."""
+        """Log an action in a separate write, before it is executed."""
         self._write(operator_keys.action(_position(action)), action)
 
     def note_read(self, action: Action, row_count: int) -> None:
         """Log a read of personal data once its hour has more unlogged rows than logged ones.
 
-        The rows of an operator, list, filter and hour therefore add up to more than half of the
-        rows read, and an export of many pages writes few. Counters would be updates, which the
-        table's stream reports.
+        The rows of an operator, list, filter and hour therefore cover more than half of the rows
+        read, and an export of many pages writes few. Counters would be updates, which the table's
+        stream reports.
         """
         read = action.operator_id, action.changes, action.at_ms // _HOUR_MS
         logged_count, unlogged_count = self._read_counts.get(read, (0, 0))
@@ -77,7 +77,7 @@ class DynamoActions:
     ) -> tuple[list[LoggedAction], str | None]:
         """Return a page of actions up to *now_ms*, newest first, and the next cursor; it may lag.
 
-        A row that is dated ahead would stand first until then.
+        A row with a future date would be listed first until then.
         """
         name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
         lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
@@ -87,7 +87,7 @@ class DynamoActions:
 
 
 def note_action(journal_table: str, action: Action | None) -> list[Operation]:
-    """Return the write that logs an action in the transaction that carries it out."""
+    """Return the write that logs an action in the transaction that executes it."""
     if action is None:
         return []
     return [_put(journal_table, operator_keys.action(_position(action)), action)]
@@ -111,7 +111,7 @@ def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
             "at_ms": action.at_ms,
             "changes": changes_text(action.changes),
             **({"is_cause": True} if action.kind in _CAUSES else {}),
-            # One role alone may write it; reconciliation limits what the others move.
+            # Only one role may write it; reconciliation limits the others' moves.
             **({"is_approved": True} if action.is_approved else {}),
         },
     )
@@ -124,7 +124,7 @@ def changes_text(changes: Sequence[Change]) -> str:
 
 
 def changes_of(text: str) -> tuple[Change, ...]:
-    """Parse the result of `changes_text`. Raises TypeError or ValueError if it is no such text."""
+    """Parse the result of `changes_text`. Raises TypeError or ValueError for any other text."""
     listed: list[dict[str, Any]] = json.loads(text)
     if not all(
         isinstance(change["field"], str)
@@ -137,7 +137,7 @@ def changes_of(text: str) -> tuple[Change, ...]:
 
 
 def operator_row(operator: User) -> Row:
-    """Return the attributes that name an operator, with the host's id in clear.
+    """Return the attributes that name an operator, with the host's id in plain text.
 
     The id survives an erasure, so an operator cannot vanish from the log.
     """
@@ -151,7 +151,7 @@ def operator_of(row: dict[str, Any]) -> User:
 
 
 def logged_of(row: dict[str, Any]) -> LoggedAction:
-    """Parse a row; one that can't be read must not hide the others."""
+    """Parse a row; an unreadable one must not hide the others."""
     try:
         changes = changes_of(row["changes"])
         of = operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes

@@ -66,5 +66,5 @@ def switches() -> dict[str, str]:
 
 
 def verdict(user_id: str) -> dict[str, str]:
-    """Return the key of the host's temporary verdict on a user, in AudienceTable."""
+    """Return the key of the host's temporary risk decision on a user, in AudienceTable."""
     return {"pk": f"verdict#{user_id}", "sk": "verdict"}

@@ -46,7 +46,7 @@ class DynamoSwitches:
         self._dynamo.write(operation)
 
     def fix_unit(self) -> None:
-        # One write for each process that takes money from outside.
+        # One write for each process that accepts money from outside.
         self._is_unit_fixed = self._is_unit_fixed or self._dynamo.update(
             self._table,
             keys.switches(),

@@ -23,7 +23,7 @@ EVERYONE = ""
 
 
 _ROUND_MS = 300_000
-"""Milliseconds whose moves are merged, so a day has at most 288 sums."""
+"""Milliseconds whose moves are merged, so that a day has at most 288 sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Count:
 class Allowance:
     """Sums that an operator moved alone to a subject, by their newest time, and a version.
 
-    Its transaction also writes *counts*. They add up, so concurrent moves do not fail one another.
+    Its transaction also writes *counts*. They are added up, so concurrent moves do not fail one
+    another.
     """
 
     operator_id: str

@@ -72,7 +72,7 @@ def check_bounds(name: LimitName, value: int | None) -> None:
 
 
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
-"""Limit of one user's tries at the passphrase (口令) of a packet or campaign."""
+"""Limit of one user's attempts at the passphrase (口令) of a packet or campaign."""
 
 # The subject of each limit is the user id.
 SENDS = Limit("send", per_minute=120, burst=300)
@@ -82,9 +82,9 @@ GRABS = Limit("grab", per_minute=600, burst=200)
 """Limit of one user's grabs that read the ledger, such as repeats."""
 
 PROVIDER_CALLS = Limit("provider_call", per_minute=6, burst=30)
-"""Limit of one user's asks for consent, and of wrong codes of a user or a client address.
+"""Limit of one user's requests for consent, and of wrong codes of a user or a client address.
 
-Many users may share an address. Each ask and each code costs a call to the provider.
+Many users may share an address. Each request and each code costs a call to the provider.
 """
 
 _MINUTES_A_DAY = 1440
@@ -96,8 +96,8 @@ _TRIES_PER_MINUTE = 1 / 60
 def wrong_tries(count: int) -> Limit:
     """Return the limit of all users' wrong passphrases for a packet of *count* shares.
 
-    24 tries refill each day. An exact match is free. A similar one counts at most once per claimer;
-    the rest allows typing errors.
+    Per day, 24 attempts refill. An exact match costs none. A similar one counts at most once per
+    claimer; the rest allows typing errors.
     """
     burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)

@@ -75,7 +75,7 @@ class ActionKind(StrEnum):
     BALANCE_CORRECTED = "balance_corrected"
     WITHDRAWAL_RETURNED = "withdrawal_returned"
     COMMAND_RUN = "command_run"
-    # Of a row that this version can't read: forged, or of a newer version before a rollback.
+    # Kind of a row that this version cannot read: forged, or of a newer version before a rollback.
     UNREADABLE = "unreadable"
 
 

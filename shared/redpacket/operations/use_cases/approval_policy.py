@@ -59,8 +59,8 @@ class ApprovalPolicy:
     ) -> Allowance | None:
         """Return the allowance that the money's transaction must write.
 
-        The subject holds *held_fen* of the amount already. What the operator moved there before
-        does not count again. Return None if nothing counts: no money, or approved money. Raises
+        The subject already holds *held_fen* of the amount. The operator's earlier moves there do
+        not count again. Return None if nothing counts: no money, or approved money. Raises
         ApprovalNeededError, and NotAsApproved if the approver saw another move.
         """
         if operator.approved:

@@ -1,4 +1,4 @@
-"""The host's risk control: its verdicts on users, and a question about each likely winner."""
+"""The host's risk control: its decisions on users, and a call about each likely winner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
-"""Milliseconds without calls after one got no answer: a crowd must not wait one by one."""
+"""Milliseconds without calls after one without an answer, so that users do not wait one by one."""
 
 
 class RiskCheck:

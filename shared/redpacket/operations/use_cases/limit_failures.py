@@ -29,7 +29,7 @@ class FailureBudget:
             raise too_fast(self._limit, wait_ms)
 
     def take(self, subject: str) -> None:
-        """Count a call of *subject*, unless it is one too many. Raises RateLimited."""
+        """Count a call of *subject*, unless it exceeds the limit. Raises RateLimited."""
         self.require(subject)
         self.spend(subject)
 

@@ -33,8 +33,8 @@ def limit_guesses(
 ) -> None:
     """Count a guess of *subject* at the secret of *group* before comparing it.
 
-    The error must not reveal whether the guess is right; *is_spent* uses up a group try. Raises
-    RateLimited; Unavailable while the cache can't count.
+    The error must not reveal whether the guess is right; *is_spent* uses up an attempt of the
+    group. Raises RateLimited; Unavailable while the cache can't count.
     """
     retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
     if retry_after_ms:

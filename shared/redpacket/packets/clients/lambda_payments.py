@@ -22,7 +22,7 @@ class LambdaPayments:
         return self._ask({"payment_id": number, "host_id": host_id})
 
     def close(self, number: str) -> None:
-        """Close a payment's order, so that it can't be paid any more."""
+        """Close a payment's order, so that it can no longer be paid."""
         self._ask({"close": number})
 
     def _ask(self, event: Mapping[str, str]) -> Mapping[str, Any]:

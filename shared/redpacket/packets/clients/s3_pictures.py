@@ -36,7 +36,8 @@ class S3Pictures:
     def find(self, picture_id: str) -> Picture | None:
         answer = self._call("get_object", Key=picture_id)
         content = answer["Body"].read() if answer else b""
-        # A function that may put objects chooses their type, and a page is not shown as a picture.
+        # A function that may put objects chooses their type, so a page must not be served as a
+        # picture.
         is_picture = answer and answer["ContentType"] in PICTURE_TYPES
         return (
             Picture(content, answer["ContentType"]) if answer and is_picture and content else None
@@ -75,7 +76,7 @@ class S3Pictures:
         )
 
     def _call(self, operation: str, **arguments: object) -> dict[str, Any] | None:
-        """Return S3's answer, or None for an object that does not exist. Raises Unavailable."""
+        """Return S3's answer, or None if the object does not exist. Raises Unavailable."""
         with translated("the bucket of pictures"):
             call = getattr(self._s3, operation)
             try:

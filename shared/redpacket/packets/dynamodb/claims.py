@@ -46,7 +46,7 @@ class DynamoClaims:
             demanded = demand(self._audience, quota.campaign_id, user_id, quota.audience_mode)
             writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
         if quota:
-            # I9: no more than the quota
+            # I9: at most the quota.
             counted = self._count_claim(quota, user_id, share.decided_at_ms)
             writes.append(Guarded(counted, lambda _: RecordStatus.QUOTA_EXHAUSTED))
         return self._dynamo.attempt(writes) or RecordStatus.RECORDED

@@ -50,7 +50,7 @@ HAS_ROOM = (
 )
 CAN_SPEND = (
     "#status = :on AND budget_left_fen >= :spent"
-    # A packet outside of a window that was edited since would not follow that edit.
+    # A packet outside an edited window would not follow that edit.
     " AND starts_at_ms <= :starts_ms AND ends_at_ms >= :ends_ms"
 )
 HAS_ROOM_UNPAID = (
@@ -85,7 +85,7 @@ class DynamoFunding:
     ) -> str:
         rows = self.writes(packet, transfer)
         if action:
-            # Import lazily: users' packets, which are most, have no operator.
+            # Import lazily: most packets belong to users and have no operator.
             from redpacket.operations.dynamodb.audit_log import note_action
 
             logged = note_action(self._audit_table, action)

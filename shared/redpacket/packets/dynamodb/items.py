@@ -195,7 +195,7 @@ def share_row(share: Share) -> dict[str, Value]:
         )
         row["work_at_ms"] = share.decided_at_ms
         if share.claimer.chat_id:
-            # A settlement compares it, and the chats' function alone may write it.
+            # The settlement compares it, and only the chats' function may write it.
             row["chat_id"] = share.claimer.chat_id
     return row
 
@@ -248,13 +248,13 @@ def share_of(row: dict[str, Any]) -> Share:
 
 
 def ref_of(row: dict[str, Any]) -> ShareRef:
-    """Parse the share from a row's key. Raises ValueError if it is no share's key."""
+    """Parse the share from a row's key. Raises ValueError for any other key."""
     _, packet_id, *_ = row["pk"].split("#")
     return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))
 
 
 def find_ref(row: dict[str, Any]) -> ShareRef | None:
-    """Parse the share from a row's key; return None if it is no share's key."""
+    """Parse the share from a row's key; return None for any other key."""
     try:
         return ref_of(row)
     except ValueError:

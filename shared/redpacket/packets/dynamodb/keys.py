@@ -51,8 +51,8 @@ def settled_sums(packet_id: str) -> dict[str, str]:
 def thanks(packet_id: str, share_no: int) -> dict[str, str]:
     """Return the key in QuotasTable of the thanks for a block of shares.
 
-    A record page shows consecutive shares of a few consecutive partitions. Blocks are as large as
-    two read units if everyone thanks, so a page rarely reads more than two.
+    A record page shows consecutive shares of a few consecutive partitions. Blocks have two read
+    units if every claimer sends thanks, so a page rarely reads more than two.
     """
     place, partition = divmod(share_no - 1, partition_count(packet_id))
     block = f"{partition // THANKS_PARTITIONS}#{place // THANKS_PLACES}"

@@ -93,7 +93,7 @@ class DynamoLedger:
         """Set a packet to CLOSED with its final sums; return False if it was CLOSED."""
         row = items.end_row(end)
         if packet.terms.sealed and packet.terms.seed:
-            # Keys are then needed only while packets that they sealed are open.
+            # Keys are then needed only while packets sealed with them are open.
             row["opened_seed"] = packet.terms.seed_text
         sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(

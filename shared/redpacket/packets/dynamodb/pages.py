@@ -43,7 +43,7 @@ class DynamoPages:
         return items.packet_of(row, self._seeds) if row else None
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return the packets that exist and can be read."""
+        """Return the existing, readable packets."""
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
         return readable(partial(items.packet_of, seeds=self._seeds), rows)

@@ -18,13 +18,15 @@ from redpacket.platform.idempotency import Request
 
 _ROUTE = "rain"
 _NEAR_READ = 1_000
-"""Maximum rounds around a rain that a plan reads; there are fewer, as each plan counts them."""
+"""Maximum rounds around a rain that a plan reads; there are fewer, because each plan counts
+them.
+"""
 
 
 class DynamoRains:
     """Repository of planned rains, and of the rounds of funded ones by their end.
 
-    Users see rounds alone, so plans without money hide none.
+    Users see only rounds, so plans without money hide none.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:
@@ -38,7 +40,7 @@ class DynamoRains:
         return self._get(campaign_id, position) if position else None
 
     def store(self, rain: Rain, request: Request) -> Rain:
-        """Store a plan, and return the first one of this request."""
+        """Store a plan, and return the request's first one."""
         position = _position(rain)
         plan = campaign_keys.rain_plan(rain.campaign_id, position)
         writes = [Guarded(put(self._table, {**plan, **_row(rain)}), exists)]
@@ -71,7 +73,7 @@ class DynamoRains:
         return sorted(rounds, key=lambda each: each.starts_at_ms)[:limit]
 
     def is_crowded(self, rain: Rain) -> bool:
-        """Return whether users would see too many rounds at a time with this rain."""
+        """Return whether users would see too many rounds at one time with this rain."""
         first_ms, last_ms = rain.rounds[0].starts_at_ms, rain.rounds[-1].ends_at_ms
         near = self.list_rounds(
             rain.campaign_id, max(0, first_ms - NEAR_MS), last_ms + NEAR_MS, _NEAR_READ

@@ -17,7 +17,7 @@ _HAS_TEXT = "+"
 """End of the mark of thanks that have a text."""
 
 _REMOVED = ""
-"""Text in place of a removed one, so that a repeat can't store it again."""
+"""Text that replaces a removed one, so that a repeat cannot store it again."""
 
 
 class DynamoThanks:
@@ -28,9 +28,9 @@ class DynamoThanks:
         self._table = dynamo.tables.quotas
 
     def put(self, ref: ShareRef, thanks: Thanks) -> Thanks:
-        """Store the thanks for a share unless it has some; return the stored ones.
+        """Store the thanks for a share unless it already has some; return the stored ones.
 
-        The mark precedes the text, so a repeat completes what an interrupted request began.
+        The mark precedes the text, so a repeat completes an interrupted request.
         """
         mark = f"{thanks.emoji or ''}{_HAS_TEXT if thanks.text else ''}"
         stored = self._put_once(keys.thanks, ref, mark)
@@ -53,7 +53,7 @@ class DynamoThanks:
         return {ref: _thanks_of(mark, texts.get(ref, _REMOVED)) for ref, mark in marks.items()}
 
     def remove_texts(self, refs: Collection[ShareRef]) -> None:
-        """Remove the texts of thanks for these shares, which stay thanked; a repeat is harmless."""
+        """Remove the texts of thanks for these shares and keep the marks; a repeat is harmless."""
         for ref, thanks in self.find(refs, is_strong=True).items():
             if thanks.text is not None:
                 key, name = keys.thanks_text(ref.packet_id, ref.share_no), _name(ref)
@@ -68,7 +68,7 @@ class DynamoThanks:
         ):
             return value
         row = self._dynamo.get(self._table, key)
-        assert row  # no write removes thanks
+        assert row  # No write removes thanks.
         return str(row[name])
 
     def _read(

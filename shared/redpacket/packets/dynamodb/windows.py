@@ -1,4 +1,4 @@
-"""Windows that edits gave to campaigns, and moves of the packets that follow them."""
+"""Windows of edited campaigns, and moves of the packets that follow them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DynamoWindows:
         self._packets = dynamo.tables.packets
 
     def find(self, campaign_id: str) -> EditedWindow | None:
-        """Return the window of a campaign's last edit of it, or None if it was never edited."""
+        """Return the window of a campaign's last edit, or None if it was never edited."""
         row = self._dynamo.get(self._packets, keys.edited_window(campaign_id))
         if row is None:
             return None
@@ -37,18 +37,19 @@ class DynamoWindows:
             int(row["starts_at_ms"]),
             int(row["ends_at_ms"]),
             str(row["moved_id"]),
-            int(row.get("old_ends_at_ms", 0)),  # rows of earlier releases
+            int(row.get("old_ends_at_ms", 0)),  # Rows of earlier releases.
         )
 
     def move(self, packet_id: str, window: EditedWindow) -> bool:
-        """Set a packet's start and end; return False if it has ended or a newer edit did."""
+        """Set a packet's start and end; return False if it has ended or a newer edit set them."""
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
         if row is None:
             return False
         packet = items.packet_of(row)
         rules, ends_at_ms = packet.rules, packet.expires_at_ms
         if "asked_ends_at_ms" not in row and ends_at_ms < window.old_ends_at_ms:
-            # A row of an earlier release: its end was not the campaign's, so it is the sender's.
+            # A row of an earlier release: its end differs from the campaign's, so the sender chose
+            # it.
             rules = replace(rules, ends_at_ms=ends_at_ms)
         # An unloaded packet stays in the list of packets to load, unless its load has just ended.
         return any(

@@ -18,7 +18,7 @@ from redpacket.platform.dynamodb.client import Dynamo, values
 COMES_BEFORE = "work_at_ms < :until_ms"
 
 _ASIDE_MS = 3_600_000
-"""Milliseconds for which a work list hides a row that is no packet."""
+"""Milliseconds for which a work list hides a row that is not a packet."""
 
 _work_at_ms = itemgetter("work_at_ms")
 
@@ -81,7 +81,7 @@ class DynamoWorkLists:
             if key == keys.packet(packet_id):
                 ids.append(packet_id)
             else:
-                # No function writes such a row, and it must not stand before the others.
+                # No function writes such a row, and it must not block the others.
                 self._delay(self._packets, key, until_ms + _ASIDE_MS)
         return ids
 

@@ -115,7 +115,8 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Reference to one share of one packet.
 
-    *claimer* has the claimer's token data, if known; *said_at_ms* is when a message first had it.
+    *claimer* has the claimer's token data, if known; *said_at_ms* is the time at which a message
+    first had it.
     """
 
     packet_id: str
@@ -140,9 +141,9 @@ class ShareStatus(StrEnum):
 class Share:
     """The durable state of one share; *claimer* is None if it was refunded.
 
-    *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last*: no other share
-    was left, so its settlement tries to close the packet. *refund_no* is the first share of a
-    refunded chunk. *via* is the user whose link led to the claim.
+    *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last* means that no
+    other share was left, so its settlement tries to close the packet. *refund_no* is the first
+    share of a refunded chunk. *via* is the user whose link led to the claim.
     """
 
     packet_id: str
@@ -164,7 +165,7 @@ class Share:
 
     @property
     def name(self) -> str:
-        """The name of the share in logs, without its taker."""
+        """Name of the share in logs, without its claimer."""
         return self.ref.name
 
 
@@ -199,7 +200,7 @@ class Claim:
 
 
 def claimer_of(share: Share) -> Claimer:
-    """Return the claimer row for *share*, with user "" if it has no taker."""
+    """Return the claimer row for *share*, with user "" if it has no claimer."""
     user_id = share.claimer.user_id if share.claimer else ""
     return Claimer(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
 

@@ -77,22 +77,22 @@ class Rules:
     chat_id: str | None = None
 
     def window_in(self, starts_at_ms: int, ends_at_ms: int) -> tuple[int, int]:
-        """Return when the packet is open while its campaign has this window."""
+        """Return the time from which the packet is open while its campaign has this window."""
         return max(starts_at_ms, self.starts_at_ms), min(ends_at_ms, self.ends_at_ms)
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether not everyone with the link may claim."""
+        """Whether the link alone is not enough to claim."""
         return bool(self.recipients) or self.chat_id is not None
 
     def admits(self, user: User) -> bool:
-        """Return whether the user may claim a share where they act."""
+        """Return whether the user may claim a share in the place where they act."""
         is_invited = not self.recipients or user.user_id in self.recipients
         return is_invited and self.chat_id in {None, user.chat_id}
 
     @property
     def is_plain(self) -> bool:
-        """Return whether anyone may take a share in one step, so a grab needs no rules."""
+        """Return whether any user may take a share in one step, so that a grab needs no rules."""
         return replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None) == Rules()
 
 
@@ -114,13 +114,13 @@ class PacketEnd:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """The packet row. After the send, its end, its state and its payment's time change.
+    """The packet row. Only its end, its state and its payment's time change after the send.
 
-    *sent_ends_at_ms* is the end before an early one, for repeats of the send.
-    *closing_step* counts the shards that closing has done; in the next shard, shares up to
-    *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
-    starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of
-    payments/model/provider.py, which grabs don't import. *has_card*: a chat shows its state.
+    *sent_ends_at_ms* is the end before an early one, for repeats of the send. *closing_step* counts
+    the shards that the close has finished; in the next shard, shares up to *closing_no* are decided
+    (model/closing.py::recovery_point). A packet funded by *payment_id* starts at *paid_at_ms*;
+    *pay_channel* and *pay_method* use the words of payments/model/provider.py, which grabs don't
+    import. *has_card* means that a chat shows its state.
     """
 
     packet_id: str
@@ -148,7 +148,7 @@ class Packet:
 
     @property
     def funded_at_ms(self) -> int | None:
-        """The time when the packet received its money; None before."""
+        """Time at which the packet received its money; None before."""
         return self.paid_at_ms if self.payment_id else self.created_at_ms
 
     @property
@@ -173,7 +173,7 @@ class Packet:
 
     @property
     def follows_campaign(self) -> bool:
-        """Return whether edits of the campaign's window move an open packet; prizes have others."""
+        """Return whether edits of the campaign's window move an open packet; a prize's do not."""
         is_open = self.status is PacketStatus.OPEN
         return is_open and self.rules.campaign_id is not None and self.rules.prize_id is None
 
@@ -183,7 +183,7 @@ class Packet:
         return self.end is not None and self.end.claimed_count == self.terms.count
 
     def hides_amounts(self, status: PacketStatus) -> bool:
-        """Return whether others' amounts are hidden in *status*, the one that users see."""
+        """Return whether others' amounts are hidden in the displayed *status*."""
         is_over = status in {PacketStatus.EMPTIED, PacketStatus.CLOSED}
         return self.amounts_shown is AmountsShown.END and not is_over
 

@@ -1,4 +1,4 @@
-"""Packet ids with a keyed tag, so that a forged id is rejected before any read.
+"""Packet ids with a keyed tag, which lets functions reject a forged id before any read.
 
 <22 random characters> <key version> <8 characters of a tag> [ "~" <shards> ]
 

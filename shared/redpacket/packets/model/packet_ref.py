@@ -1,4 +1,4 @@
-"""References that name a packet without its id, which is the right to claim from it.
+"""References that name a packet without its id, because the id is the right to claim from it.
 
 A reference is the id, encrypted and authenticated by a key that the seed keys derive for one
 purpose. The same id has the same reference, so lists and exports can be joined.

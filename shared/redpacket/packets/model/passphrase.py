@@ -19,9 +19,10 @@ _DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
 
 
 def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> bool:
-    """Return whether *entered* says *phrase*, in any script and digits. An empty text never does.
+    """Return whether *entered* matches *phrase*, in any script and digits; no empty text does.
 
-    *simplified* converts characters, also those of a right guess, which must take the same time.
+    *simplified* converts the characters of every guess, including right ones, which must take the
+    same time.
     """
     heard, wanted = (_in_one_script(audible(text), simplified) for text in (entered, phrase))
     return bool(heard) and hmac.compare_digest(heard.encode(), wanted.encode())

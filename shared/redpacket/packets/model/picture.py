@@ -11,11 +11,13 @@ from hashlib import sha256
 
 PICTURE_BYTES_MAX = 300 * 1024
 PICTURE_SIDE_MAX = 4096
-"""Pixels of a side: phones decode a picture to 4 bytes a pixel, however small its file is."""
+"""Maximum pixels of a side: phones decode a picture to 4 bytes per pixel, however small its file
+is.
+"""
 PICTURE_TYPES = frozenset(("image/png", "image/jpeg", "image/webp"))
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _OWNER_LETTERS = 11
-"""Letters of a cover's id that all covers of one user have in common; as many are random."""
+"""Letters that the ids of all of one user's covers share; as many are random."""
 PICTURES_PATH = "/pictures/"
 """Path of pictures on the page's own origin and on the API's."""
 
@@ -39,12 +41,12 @@ _WEBP_KEPT = frozenset((b"VP8X", b"VP8 ", b"VP8L", b"ALPH", b"ICCP"))
 _WEBP_ANIMATION, _WEBP_FLAGS_KEPT = 0x02, 0x30
 
 _Parts = Iterator[tuple[bytes, Sequence[int]]]
-"""Parts of a file that stay, each with the width and height that it states."""
+"""Parts of a file that are kept, each with its stated width and height."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Content of an uploaded file, whose type its first bytes say."""
+    """Content of an uploaded file; its first bytes identify its type."""
 
     content: bytes
     media_type: str
@@ -53,7 +55,7 @@ class Picture:
 def picture_of(content: bytes) -> Picture:
     """Return *content* as a picture with no metadata but the orientation of a JPEG.
 
-    Raises ValueError with the reason for a file that is no picture, damaged, animated or too large.
+    Raises ValueError with the reason if the file is not a picture, damaged, animated or too large.
     """
     if content.startswith(_PNG_START):
         media_type, chunks = "image/png", _png_parts(content)
@@ -81,7 +83,7 @@ def picture_of(content: bytes) -> Picture:
 
 
 def owner_prefix(owner_id: str) -> str:
-    """Return the start of the ids of a user's covers, by which an erasure finds them."""
+    """Return the prefix of the ids of a user's covers, by which an erasure finds them."""
     return urlsafe_b64encode(sha256(owner_id.encode()).digest()).decode()[:_OWNER_LETTERS]
 
 

@@ -17,17 +17,17 @@ SHOWN_AHEAD_MS = 3_000
 """Milliseconds before the start from which users see the ids of a round's packets."""
 
 PACKETS_MAX = 50
-"""Maximum packets of a rain: one request funds them one after the other."""
+"""Maximum packets of a rain: one request funds them one after another."""
 
 ROUNDS_MAX = 10
 """Maximum rounds of a rain."""
 
 SHOWN_MAX = 100
-"""Maximum rounds of a campaign that users see at a time."""
+"""Maximum rounds of a campaign that users see at one time."""
 
 CROWD_MAX = 20
-"""Maximum rounds around a new one. Rains that are planned at the same moment don't see each other,
-so users may see more.
+"""Maximum rounds around a new one. Rains planned at the same moment do not see each other, so users
+may see more.
 """
 
 SHOWN_AFTER_MS = 300_000
@@ -37,7 +37,7 @@ ROUND_S_MAX = 600
 """Seconds of the longest round."""
 
 NEAR_MS = SHOWN_AHEAD_MS + SHOWN_AFTER_MS + 1000 * ROUND_S_MAX
-"""Milliseconds around a rain in which rounds of others may stand before or after its own."""
+"""Milliseconds around a rain in which rounds of others may precede or follow its own."""
 
 PODIUM_MAX = 3
 """Claims on the podium of a round."""

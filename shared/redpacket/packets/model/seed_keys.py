@@ -68,7 +68,7 @@ class SeedKeys:
     def open_terms(self, packet_id: str, terms: Terms) -> Terms:
         """Return *terms* with their effective seed, or unchanged if their key is unknown.
 
-        Unchanged terms compute no amount, so one packet does not block reading others.
+        Unchanged terms compute no amount, so one packet does not block reads of others.
         """
         if terms.seed or terms.sealed[0] not in self._keys:
             return terms

@@ -21,10 +21,10 @@ def admitted(packet_id: str) -> str:
 
 
 def loading(packet_id: str, shard: int) -> str:
-    """Return the key of the turn to load a shard of a packet."""
+    """Return the key of the lock to load a shard of a packet."""
     return f"{claim_cache(packet_id)}:loading:{shard}"
 
 
 def looking(packet_id: str) -> str:
-    """Return the key of the turn to read an emptied packet's claimers from the ledger."""
+    """Return the key of the lock to read an emptied packet's claimers from the ledger."""
     return f"{claim_cache(packet_id)}:looking"

@@ -36,7 +36,7 @@ class PacketHeads:
 
     def __init__(self, seeds: SeedKeys) -> None:
         self._seeds = seeds
-        # Cache it because a packet's head is the same for its whole crowd.
+        # Cached, because all users of a packet need the same head.
         self._read = lru_cache(maxsize=_HEADS_KEPT)(self._read_head)
 
     def write(self, key: str, terms: Terms, count: int, opens_ms: int, marks: str) -> str:
@@ -79,7 +79,7 @@ def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
 
 
 def read_head(head: str) -> tuple[str, str]:
-    """Return the terms in stored form, and the marks, of what `write_head` made."""
+    """Return the terms in stored form, and the marks, from the output of `write_head`."""
     count, packed = int(head[_OPENS:_TERMS_AT], 36), head[_TERMS_AT:]
     plain = packed.rstrip("!?")
     seed_text, total, high, *rest = plain[1:].split(",")

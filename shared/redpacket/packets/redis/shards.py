@@ -112,7 +112,7 @@ class RedisShards(Cache):
                 return outcome
             # A refusal needs the current state with its marks.
             self._seen_open.pop(packet_id, None)
-        # Most of a crowd loses, and one native read is cheaper than any script (ADR 0002).
+        # Most users lose, and one native read is cheaper than any script (ADR 0002).
         key = keys.claim_cache(packet_id)
         state, owned_no = self.ask("HMGET", key, STATE, user_id)
         head = self._heads.read(key, str(state)) if state else None
@@ -189,7 +189,7 @@ class RedisShards(Cache):
         )
 
     def _note_open(self, packet_id: str, head: _Head, outcome: GrabOutcome, now_s: float) -> None:
-        """Remember that a packet has just handed out a share and has more."""
+        """Record that a packet has just given out a share and has more."""
         if outcome.is_last:
             self._seen_open.pop(packet_id, None)
         elif outcome.status is GrabStatus.CLAIMED:
@@ -217,7 +217,8 @@ class RedisShards(Cache):
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         cache_id, count, proof = packet.packet_id, packet.terms.count, _SENT if is_new else ""
         if shard is not None and is_sharded(packet.packet_id):
-            # No other proof: this shard lacks its users who own a share of another shard.
+            # This proves nothing else, because the shard lacks its users who own a share of another
+            # shard.
             cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
         elif len(shares) == count:
             # Shares' outcomes are final: if each share has one, these are all claimers.
@@ -324,6 +325,6 @@ def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _letter(packet: Packet, count: int, shares: Sequence[Share]) -> str:
-    # The script detects that all shares are handed out: latecomers get "emptied", not "expired".
+    # The script detects that all shares are taken: late users get "emptied", not "expired".
     claimed_count = sum(share.status is ShareStatus.CLAIMED for share in shares)
     return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

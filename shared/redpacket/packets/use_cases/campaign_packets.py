@@ -1,4 +1,4 @@
-"""Operators' money in packets of campaigns: the audit log's entry, and what one person can take."""
+"""Operators' money in packets of campaigns: its audit log entry, and one user's maximum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def chosen_fen(order: SendOrder) -> int:
-    """Return what a campaign's packet can pay to people whom its sender chooses; 0 for a user's.
+    """Return the amount that a campaign packet can pay to chosen users; 0 for a user's packet.
 
     Recipients get all of it. Otherwise it is the largest share: an operator can tell any packet's
     id to one person and end the packet before others claim.

@@ -1,4 +1,4 @@
-"""Campaign quota, audience and window: how many shares a user may take, who may, and when.
+"""Campaign quota, audience and window: shares for one user, eligible users, and times.
 
 The ledger counts in the claim's transaction, so a cache failover grants no extra share.
 """

@@ -1,6 +1,6 @@
-"""Grab (抢) and open (拆) of a packet: ask the cache for a share, and make the claim durable.
+"""Grab (抢) and open (拆) of a packet: get a share from the cache, and make the claim durable.
 
-An amount is returned only after it is durable. If the cache lost its tail in a failover and
+An amount is returned only after it is durable. If the cache lost its last writes in a failover and
 disagrees with the ledger, the ledger wins and the cache is repaired.
 """
 
@@ -37,7 +37,7 @@ from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
 from redpacket.platform.user import User
 
 Admitted_co = TypeVar("Admitted_co", covariant=True)
-"""Admission of a user who takes no share yet; Never for an open."""
+"""Admission of a user who takes no share yet; an open never returns one."""
 
 _LOOK_LIFE_MS = 30_000
 """After a failover, owners of an emptied packet are recognized again within this time (I5)."""
@@ -86,7 +86,7 @@ def open_packet(
 ) -> Claim:
     """Open (拆), step two of two: return the share of an admitted user.
 
-    Raises as `ClaimAttempt.run`, and GrabTokenInvalid, CampaignPaused.
+    Raises the errors of `ClaimAttempt.run`, and GrabTokenInvalid, CampaignPaused.
     """
     if _find_rules(packet_id, ports).opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid
@@ -96,7 +96,7 @@ def open_packet(
 
 @dataclass(eq=False)
 class ClaimAttempt(Generic[Admitted_co]):
-    """One user's attempt at one packet; only a packet with rules asks the *gate*.
+    """One user's attempt at one packet; only a packet with rules calls the *gate*.
 
     *via* is the user who shared the link. A new claim stores it; a repeat does not change it.
     """
@@ -126,7 +126,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         return result
 
     def _try_once(self) -> Claim | Admitted_co | ShardToLoad:
-        """Ask the cache, and return the result, or the shard that the cache lacks."""
+        """Call the cache, and return the result, or the shard that the cache lacks."""
         if self.ports.emptied.refuses(self.packet_id, self.claimer.user_id):
             raise PacketEmptied
         outcome = self.ports.claim_cache.grab(self.packet_id, self.claimer.user_id)
@@ -136,7 +136,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         entered = self.gate.admit(rules, terms, self.quota) or self._take(rules, terms)
         if isinstance(entered, Rejected):
             if self.quota.was_never_open(rules):
-                # The crowd before the start must not read the ledger after a failover.
+                # Users who wait for the start must not read the ledger after a failover.
                 raise entered
             return self._own_or_refuse(entered)
         if isinstance(entered, GrabOutcome):
@@ -148,7 +148,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         return entered
 
     def _rules_for_new_claim(self, terms: str) -> Rules:
-        """Return the rules after the gate's check; owners whom cache or ledger know skip both."""
+        """Return the rules after the gate's check; owners in the cache or the ledger skip both."""
         rules = _find_rules(self.packet_id, self.ports)
         self.gate.check(rules, terms)
         return rules
@@ -183,7 +183,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         if self.ports.risk and not self.ports.risk.allows(self.claimer):
             self.ports.claim_cache.release(self.packet_id, self.claimer.user_id, share.share_no)
             raise NotInAudience
-        # The cache does not store which quota an interrupted claim counts against.
+        # The cache does not store the quota of an interrupted claim.
         rules = _find_rules(self.packet_id, self.ports) if outcome.is_gated else None
         is_new = outcome.status is GrabStatus.CLAIMED
         if rules and is_new and (closed := self.quota.find_closed(rules)):
@@ -233,7 +233,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         if error is PacketEmptied:
             if not outcome.is_certain and is_sharded(self.packet_id):
                 return self._own_or_refuse(error())
-            # After a failover, reload the owners once instead of looking up each user of the crowd.
+            # After a failover, reload the owners once instead of looking up each user.
             if not outcome.is_certain and turns.begin_look(self.packet_id, _LOOK_LIFE_MS):
                 self.ports.costs.count(self.claimer.user_id)
                 return ShardToLoad(0, is_behind=True)

@@ -64,7 +64,7 @@ def end_any_packet(
 def _end(
     packet: Packet, action: Action | None, ports: SendPorts, payments: LambdaPayments
 ) -> Packet:
-    """Change the ledger first: without the cache, the sweep closes and refunds the packet."""
+    """Change the ledger first: if the cache fails, the sweep closes and refunds the packet."""
     for _ in range(_TRIES):
         now_ms = ports.clock.now_ms()
         if packet.status is PacketStatus.UNPAID:
@@ -91,7 +91,7 @@ def _close_cache(packet: Packet, ports: SendPorts) -> None:
             if not cache.is_loaded(packet_id, shard):
                 # Otherwise a load that read the open packet would still open it.
                 cache.load(packet, [], shard)
-        # Last, because such a load may have come first.
+        # This step is last, because such a load may have come first.
         cache.close(packet_id)
     except Unavailable as error:
         ports.logger.failure("cache_not_closed", error, packet_id=packet_id)

@@ -1,7 +1,7 @@
 """Expire: close due packets and refund the remaining shares to their senders.
 
-Runs may be late, repeated, or cut off: the ledger writes "closing", the cache stops granting
-shares, claims in flight get a grace period, then the rest is refunded. Packets take turns
+Runs may be late, repeated, or interrupted: the ledger writes "closing", the cache stops granting
+shares, claims in flight get a grace period, and then the rest is refunded. Packets take turns
 (docs/adr/0023).
 """
 
@@ -47,7 +47,8 @@ LATE_MS = 600_000
 """Milliseconds after which a due packet of any size comes before small ones."""
 
 CLOSE_LATE_MS = 900_000
-"""Milliseconds after a packet's end from which waiting for its claims or the cache is an alarm."""
+"""Milliseconds after a packet's end at which a wait for claims or the cache is an alarm.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from redpacket.platform.image_url import absolute_url
 
 
 def default_split(kind: Kind) -> Split:
-    """Return the split of a kind for which the sender named none."""
+    """Return the default split of a kind."""
     return Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
 
 
@@ -25,10 +25,10 @@ def limit_order(
     page_url: str,
     owner_of: Callable[[str], str | None],
 ) -> SendOrder:
-    """Return *order* with the largest share, 0 if the sender named none, and the refused fields.
+    """Return *order* with its largest share, or 0 without a bound, and the refused fields.
 
-    The path of a cover becomes its URL. *owner_of* returns who uploaded a picture. Refusals are not
-    raised, so that a repeat gets its first answer after limits drop.
+    The path of a cover becomes its URL. *owner_of* returns the user who uploaded a picture.
+    Refusals are not raised, so that a repeat gets its first answer after limits drop.
     """
     limits = (
         ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),

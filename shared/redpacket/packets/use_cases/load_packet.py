@@ -1,4 +1,4 @@
-"""Loads of packets that the cache lost, by one of the crowd."""
+"""Loads of packets that the cache lost, by one of many callers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _LARGE_LOAD_LIFE_MS = 3_000
 """Milliseconds until another caller may load: 20,000 shares take one second."""
 
 WAITS_MS = (5, 10, 20, 40, 80, 160)
-"""Pauses of a waiting caller in ms; they exceed a load's life, so a dead load causes no 503."""
+"""Pauses of a waiting caller in ms; they exceed a load's lease, so a dead load causes no 503.
+"""
 
 _TRIES = 4
 """Loads per caller. Each one repairs the cache for this user, so a second is rare."""
@@ -26,7 +27,7 @@ _TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class ShardToLoad:
-    """Part that the cache lacks, or in which it *is_behind* the ledger."""
+    """Shard that the cache lacks, or in which it *is_behind* the ledger."""
 
     shard: int
     is_behind: bool
@@ -66,7 +67,7 @@ class CacheLoads:
         except Rejected:
             self._end_turn(shard)
             raise
-        # Not after Unavailable: otherwise the whole crowd would retry, one caller after the other.
+        # Not after Unavailable, because all waiting callers would retry one after another.
         self._end_turn(shard)
         return True
 

@@ -12,13 +12,13 @@ from redpacket.platform.errors import Unavailable
 CAMPAIGNS_PER_SWEEP = 100
 
 PACKETS_AT_ONCE = 100
-"""Packets between two checks of the time, and between two stored places."""
+"""Number of packets between two checks of the time, and between two stored positions."""
 
 
 def move_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[int]:
-    """Move the open packets of edited campaigns; return how many of each campaign.
+    """Move the open packets of edited campaigns; return the number for each campaign.
 
-    The next sweep continues after the last stored place.
+    The next sweep continues after the last stored position.
     """
     windows, list_packet_ids = ports.work.windows, ports.campaigns.list_packet_ids
 

@@ -18,7 +18,7 @@ def keep_cover(packet: Packet, pictures: Pictures) -> None:
 def blank_pictures(user_id: str, sent: Sequence[Packet], pictures: Pictures) -> None:
     """Remove all pictures that a user uploaded. Raises Unavailable; a repeat continues.
 
-    Ids of earlier versions don't name their owner, so they are found by the *sent* packets.
+    Ids of earlier versions do not name their owner; the *sent* packets lead to them.
     """
     covers = {picture_id_of(packet.cover_url) for packet in sent}
     for picture_id in _own(

@@ -45,10 +45,10 @@ class RainOrder:
 
 
 def plan_rain(order: RainOrder, *, spend_of: SpendOf, rains: DynamoRains, ports: SendPorts) -> Rain:
-    """Return the rain of this request, now or from the first time.
+    """Return the request's rain, now or from the first time.
 
     *spend_of* returns how orders count toward the operator's limit, as for `send_packet`. Raises
-    what `send_packet` raises; a repeat before the first round funds the packets that are missing.
+    the errors of `send_packet`; a repeat before the first round funds the missing packets.
     """
     request, campaign_id = order.whole.request, order.campaign.campaign_id
     rain = rains.find(campaign_id, request)
@@ -100,7 +100,7 @@ def _packet_orders(order: RainOrder, rain: Rain) -> Iterator[tuple[SendOrder, st
 
 
 def _check(order: RainOrder, rain: Rain, spend_of: SpendOf, now_ms: int) -> None:
-    """Refuse before any money moves what would refuse a packet later."""
+    """Refuse before any money moves if a packet would be refused later."""
     campaign, whole = order.campaign, order.whole
     _check_start(rain, now_ms)
     if refused := _refused_fields(campaign, rain.rounds):

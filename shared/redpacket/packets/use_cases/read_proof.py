@@ -50,7 +50,7 @@ def read_proof(
 
 
 def _is_emptied(packet: Packet, packets: PacketReader) -> bool:
-    """Return whether every share is durably claimed: then the seed decides nothing more."""
+    """Return whether every share is durably claimed, so that the seed decides nothing more."""
     packet_id, shards = packet.packet_id, range(shard_count(packet.packet_id))
     # Shares are granted in order: while a shard's last share is free, skip reading the shard.
     last = [ShareRef(packet_id, share_numbers(packet, shard)[-1]) for shard in shards]

@@ -76,7 +76,7 @@ def read_record(
 def find_present_record(
     packet_id: str, *, packets: DynamoPackets, pages: DynamoPages
 ) -> Record | None:
-    """Return the record of a packet for its chat, with its row as it is now."""
+    """Return the record of a packet for its chat, with its current row."""
     packet = packets.find_packet(packet_id)
     return _record_of(packet, None, 0, SMALL_MAX, packets, pages) if packet else None
 
@@ -238,7 +238,7 @@ def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
     if emptied_at_ms is None:
         return None
     grabbable_at_ms = max(packet.starts_at_ms, packet.funded_at_ms or 0)
-    return max(0, emptied_at_ms - grabbable_at_ms)  # clocks of two functions may differ
+    return max(0, emptied_at_ms - grabbable_at_ms)  # Clocks of two functions may differ.
 
 
 def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
@@ -313,7 +313,7 @@ def list_sent(
 def _sent_packet(
     item: SentItem, packet: Packet, packets: DynamoPackets, pages: DynamoPages
 ) -> SentPacket:
-    """Return what a record page would show of a packet's claims."""
+    """Return the claims of a packet that a record page would show."""
     has_all_claims = False
     if packet.end:
         count, fen = packet.end.claimed_count, packet.end.claimed_fen

@@ -138,7 +138,7 @@ class Closing:
                 chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
                 transfer = transfer_of(self.packet, chunk)
                 if not self._ports.ledger.refund([(chunk, transfer)], now_ms):
-                    break  # a concurrent claim: read again
+                    break  # A concurrent claim: read again.
                 self.refunded_fen += transfer.amount_fen
                 refunded += chunk
             else:

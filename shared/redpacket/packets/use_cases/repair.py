@@ -76,7 +76,7 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     """Load packets whose load is not confirmed after a minute, and keep their covers.
 
-    A packet gets one try: its refund must not wait for the cache, and its first grab loads it.
+    A packet gets one attempt: its refund must not wait for the cache, and its first grab loads it.
     """
     work, packets, clock = ports.work, ports.packets, ports.clock
     cache = CircuitBreaker(ports.claim_cache, Lock())

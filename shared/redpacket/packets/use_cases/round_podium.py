@@ -24,8 +24,8 @@ _BATCH, _BATCHES_MAX = 100, 10
 def best_of_round(packets: Sequence[Packet], reader: PacketReader) -> tuple[Share, ...]:
     """Return the best claims of the packets of a round that has ended, best first.
 
-    Then `amounts_shown` hides no amount. A round of more than 200,000 shares has no podium if one
-    page can't hold a packet's claims.
+    After this time, `amounts_shown` hides no amount. A round of more than 200,000 shares has no
+    podium if one page can't hold a packet's claims.
     """
     claims: dict[ShareRef, Share] = {}
     is_whole = True

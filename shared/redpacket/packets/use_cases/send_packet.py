@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class SendOrder:
     """A sender's request.
 
-    *life_ms* is None only with a *campaign*, whose end then applies; it counts from *starts_at_ms*,
-    where a time in the past is now. With a *payment_id* the packet is unpaid until that payment.
+    *life_ms* is None only with a *campaign*, whose end then applies. It counts from *starts_at_ms*;
+    a past time means now. With a *payment_id* the packet is unpaid until that payment.
     *own_picture_id* is the sender's picture in *cover_url*. *refused_fields* reject a new request.
     """
 
@@ -79,7 +79,7 @@ class SendPorts:
 def send_packet(
     order: SendOrder, *, spend: Callable[[Action], Allowance | None] | None = None, ports: SendPorts
 ) -> Packet:
-    """Return the packet of this request, now or from the first time.
+    """Return the request's packet, now or from the first time.
 
     *spend* returns the operator's allowance after this send, and raises Forbidden above the limit.
 
@@ -110,7 +110,7 @@ def send_packet(
         packet = sent_before(packet_id, ports.packets)
     try:
         if order.own_picture_id and packet.funded_at_ms is not None:
-            # Not before, or pictures of refused and unpaid sends would stay.
+            # Not before the funding, or pictures of refused and unpaid sends would stay.
             ports.pictures.keep(order.own_picture_id)
         if not is_new or packet.status is PacketStatus.UNPAID:
             return packet
@@ -190,7 +190,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
 
 
 def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
-    """Return the rules with the sender's own window, and the start and end that hold now."""
+    """Return the rules with the sender's own window, and the current start and end."""
     campaign, life_ms = order.campaign, order.life_ms
     starts_at_ms = max(now_ms, order.starts_at_ms)
     if campaign is None:
@@ -198,7 +198,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
         return order.rules, starts_at_ms, starts_at_ms + life_ms
     rules = replace(order.rules, campaign_id=campaign.campaign_id, starts_at_ms=starts_at_ms)
     if life_ms is not None:
-        # The life counts from the start that the campaign has now. Later edits do not move it.
+        # The lifetime counts from the campaign's current start. Later edits do not move it.
         rules = replace(rules, ends_at_ms=max(starts_at_ms, campaign.starts_at_ms) + life_ms)
     return rules, *rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
 

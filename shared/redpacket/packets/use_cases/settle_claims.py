@@ -58,7 +58,7 @@ def settle_claims(
     failed: set[ShareRef] = set()
     for start in range(0, len(pending), CLAIMS_PER_READ):
         chunk = pending[start : start + CLAIMS_PER_READ]
-        # Packets first: every claim of a packet that is closed by then reads as settled.
+        # Read packets first, so that every claim of a closed packet reads as settled.
         loaded, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, logger)
         sent = {packet.packet_id: packet for packet in loaded}
         failed |= {ref for ref in chunk if ref.packet_id in away}
@@ -115,7 +115,7 @@ def _each(
     try:
         return do(items)
     except Unavailable:
-        raise  # an unavailable dependency would fail for each item as well
+        raise  # An unavailable dependency would also fail for each item.
     except Exception as error:  # noqa: BLE001 - a forged row may break any reader
         if len(items) == 1:
             logger.failure("claim_refused", error, claim=items[0].name)

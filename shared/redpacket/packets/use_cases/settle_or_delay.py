@@ -31,7 +31,7 @@ def settle_or_delay(
         delay_claims(refs, payouts=ports.payouts, logger=ports.logger, now_ms=ports.clock.now_ms())
         return set()
     unpaid = settle_claims(refs, announce_claims=announce_claims, ports=ports)
-    # Money first: a message redelivered for a profile finds its claim already paid.
+    # Pay first: a message redelivered for a profile finds its claim already paid.
     return unpaid | save_claimer_profiles(
         refs, profiles=profiles, logger=ports.logger, in_parallel=ports.in_parallel
     )
@@ -42,7 +42,7 @@ def delay_claims(
 ) -> set[ShareRef]:
     """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
 
-    The delay equals the wait of the youngest claim so far, so a long pause costs few calls.
+    The delay equals the youngest claim's wait so far, so a long pause costs few calls.
     """
     pending = list(dict.fromkeys(refs))
     age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in pending)

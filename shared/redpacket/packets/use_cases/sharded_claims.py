@@ -2,7 +2,7 @@
 
 The cache stores each shard as its own packet in its own slot; money, terms and share numbers belong
 to the whole packet. A share from another shard is noted in the user's home shard before it becomes
-durable, so that one read answers repeats and latecomers.
+durable, so that one read answers repeats and late users.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class ShardedClaims:
             self._shards.note(shard_id(packet_id, home), numbers)
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
-        """Check the home shard: claims from other shards are noted there before they count."""
+        """Check the home shard, which notes claims from other shards before they count."""
         cache_id = packet_id
         if is_sharded(packet_id):
             cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
@@ -153,7 +153,7 @@ class ShardedClaims:
             self._shards.revoke(shard_id(packet_id, shard), user_id, number)
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Replace a number by the one that the user owns, whichever shards they are in."""
+        """Replace a number with the user's durable one, in whichever shards they are."""
         if not is_sharded(packet_id):
             self._shards.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
@@ -171,7 +171,7 @@ class ShardedClaims:
             self._shards.release(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
-        # Release the number before its note, because a remaining note leads here again.
+        # Release the number before its note, because a remaining note leads to this step again.
         self._shards.release(shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
         if of_share != home:
             self._shards.revoke(shard_id(packet_id, home), user_id, -share_no)
@@ -213,7 +213,7 @@ class ShardedClaims:
     ) -> GrabOutcome:
         """Return a shard's outcome as the packet's, after noting the number in the home shard."""
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            # Omit the terms, which the flow would take for those of a small packet.
+            # Omit the terms, which the caller would treat as those of a small packet.
             return GrabOutcome(outcome.status)
         if outcome.share_no is None:
             return replace(outcome, shard=shard)

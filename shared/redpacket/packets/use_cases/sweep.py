@@ -18,7 +18,7 @@ REPAIR_MS = 2_000
 
 
 MOVE_MS = 10_000
-"""Maximum milliseconds for moves of packets, which refunds wait for: about 5,000 packets."""
+"""Maximum milliseconds for moves of packets, for which refunds wait: about 5,000 packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SweepReport:
 
 
 def sweep(time_left_ms: int, *, ports: SweepPorts, is_on: Callable[[Switch], bool]) -> SweepReport:
-    """Move and refund first, so that a hanging queue or cache can't delay it; requeue and load."""
+    """Move and refund before requeues and loads, which a queue or cache may delay."""
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     moved = move_packets(min(stop_at_ms, ports.clock.now_ms() + MOVE_MS), ports=ports)
     expired = expire_packets(

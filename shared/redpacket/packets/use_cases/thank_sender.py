@@ -40,10 +40,9 @@ def thank_sender(
 ) -> int:
     """Store the user's thanks, and return the number of their share; a repeat returns the same.
 
-    New thanks first store a notice for the sender: a repeat that finds no thanks stores it again.
-    Campaigns' packets have none.
-    Raises PacketNotFound, Forbidden for a user without a share, InvalidRequest for a reserved name
-    in the text, and AlreadyThanked after other thanks.
+    New thanks first store a notice for the sender; a repeat that finds no thanks stores it again.
+    Campaigns' packets have none. Raises PacketNotFound, Forbidden for a user without a share,
+    InvalidRequest for a reserved name in the text, and AlreadyThanked after other thanks.
     """
     if thanks.text and looks_reserved(thanks.text, skeleton_of):
         raise InvalidRequest.of("text", LOOKS_RESERVED)

@@ -1,4 +1,4 @@
-"""SQS queue of provider callbacks, for the payment function to look up."""
+"""SQS queue of provider callbacks, from which the payment function queries their payments."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "attempt_no": withdrawal.attempt_no,
         "call_count": 0,
         "lease_until_ms": 0,
-        # Rows of earlier versions lack it, and no check expects an answer of them.
+        # Rows of earlier versions lack it, and no check expects an answer from them.
         "returned_on": "",
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,

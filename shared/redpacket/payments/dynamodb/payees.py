@@ -23,7 +23,7 @@ IS_THERE = "attribute_exists(pk)"
 HAS_NO_ACCOUNT = "attribute_not_exists(payee_hash)"
 
 REBOUND_WAIT_MS = 24 * 3_600_000
-"""Milliseconds until an account that replaced another one takes withdrawals."""
+"""Milliseconds until an account that replaced another one accepts withdrawals."""
 
 _TRIES = 4
 

@@ -213,7 +213,7 @@ class DynamoPayments:
         operations += post_operations(self._accounts, transfers, counts)
         if self._dynamo.try_transact(operations):
             return True
-        # A restore may have lost the payment's end, and not its credit, nor its line.
+        # A restore may have lost the payment's end, but neither its credit nor its line.
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, credited.transfer_id)
         if at_ms is None:
             return False

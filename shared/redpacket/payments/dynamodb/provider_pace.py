@@ -38,7 +38,7 @@ class DynamoProviderPace:
         )
 
     def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
-        """Return the end of the current rest in milliseconds, and the number of rests in a row."""
+        """Return the current pause's end in milliseconds, and the number of consecutive pauses."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, _BREAKER))
         return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
 
@@ -53,7 +53,7 @@ class DynamoProviderPace:
         )
 
     def note_calls(self, channel: ProviderName, now_ms: int, *, is_answered: bool) -> None:
-        """Store that a run's calls were answered, or that the provider is silent since a time."""
+        """Store that the provider answered a run's calls, or the start of its silence."""
         change = (
             "SET answered_at_ms = :now_ms REMOVE silent_since_ms"
             if is_answered

@@ -39,7 +39,7 @@ from redpacket.platform.dynamodb.client import Dynamo, Value, check, put, update
 from redpacket.platform.errors import InvariantViolated
 
 IS_NOT_CREDITED_BY_IT = (
-    # An uncredited payment passes as well.
+    # An uncredited payment also passes.
     "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
     " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
 )
@@ -157,7 +157,7 @@ class DynamoReturns:
     ) -> bool:
         """Set a LISTED return to RESOLVED by its reference, log the action, and count *spent*.
 
-        A transfer outside keeps the transaction from a deposit. Return False, without effect, if
+        A transfer outside excludes a deposit for the transaction. Return False, without effect, if
         the return or the allowance has changed, the reference was used before, or the other one
         came first.
         """

@@ -138,7 +138,7 @@ class DynamoWithdrawals:
         ]
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
-        """Keep a provider's answer for operators, with the last ones of *seen*."""
+        """Store a provider's answer for operators, with the last ones of *seen*."""
         self._dynamo.update(
             self._payments,
             payment_keys.withdrawal(seen.withdrawal_id),
@@ -160,8 +160,8 @@ class DynamoWithdrawals:
     def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
         """Lease the right to call until *until_ms*; return None if the withdrawal has changed.
 
-        It moves from `list_to_call` to `list_to_look`, due at the end of the lease. Return None
-        also if it has ended or stopped, or another lease runs at *now_ms*.
+        It moves from `list_to_call` to `list_to_look`, due at the end of the lease. Also return
+        None if it has ended or stopped, or another lease runs at *now_ms*.
         """
         if until_ms <= seen.lease_until_ms or now_ms < seen.lease_until_ms:
             return None
@@ -277,7 +277,7 @@ class DynamoWithdrawals:
             outside_no=transfer.outside_no,
             attempt=seen.attempt_no,
         )
-        # A restore may have lost the end of the withdrawal, and not its line.
+        # A restore may have lost the end of the withdrawal, but not its line.
         noted = merge(self._payments, line_row(seen.channel, line, now_ms))
         if self._dynamo.try_transact([paid, noted]):
             return True
@@ -317,7 +317,7 @@ class DynamoWithdrawals:
     ) -> bool:
         """Set to *status* if the money has returned; return False otherwise.
 
-        A restore may have lost a withdrawal's end, and not its return.
+        A restore may have lost a withdrawal's end, but not its return.
         """
         name = return_transfer(seen, 0).transfer_id
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, name)

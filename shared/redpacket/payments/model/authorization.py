@@ -12,7 +12,7 @@ from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ExternalAccount
 
 CONSENT_MS = 24 * 3_600_000
-"""Milliseconds that a user has to agree."""
+"""Milliseconds within which a user must agree."""
 
 ASKED_MS = 23 * 3_600_000
 """Milliseconds of requests with one number; all calls have returned before CONSENT_MS."""
@@ -68,6 +68,6 @@ class Authorization:
 
 
 def next_look_ms(authorization: Authorization, now_ms: int) -> int:
-    """Return when to query the provider again; pauses grow with age."""
+    """Return the time of the next query to the provider; pauses grow with age."""
     age_ms = now_ms - authorization.asked_at_ms
     return now_ms + min(max(_FIRST_LOOK_MS, age_ms), _LOOK_PAUSE_MS_MAX)

@@ -53,9 +53,9 @@ class PaymentStatus(StrEnum):
 class Payment:
     """Payment intent and its result; *number* is ours and identifies it at the provider.
 
-    *ordered_at_ms* is the time of the last order call, 0 if none can have been made. *prompt* is
-    JSON for the payer's client. *reversed_fen* left the ledger through refunds made outside.
-    *is_ended* forbids orders, also to a clock that is late: the sender ended the packet early.
+    *ordered_at_ms* is the time of the last order call, or 0 if no call can have been made. *prompt*
+    is JSON for the payer's client. *reversed_fen* left the ledger through refunds made outside.
+    *is_ended* forbids orders, even with a late clock, because the sender ended the packet early.
     """
 
     number: str
@@ -255,7 +255,7 @@ def may_order(payment: Payment, now_ms: int) -> bool:
 
 
 def next_look_ms(payment: Payment, now_ms: int) -> int | None:
-    """Return when to query the provider again, or None to stop; pauses grow with age."""
+    """Return the time of the next query to the provider, or None to stop; pauses grow with age."""
     if payment.status is PaymentStatus.PAID:
         return None
     if payment.closed_at_ms is not None and now_ms >= payment.closed_at_ms + WATCHED_MS:

@@ -29,8 +29,7 @@ class ExternalAccount:
     """Account at a provider; only the provider's adapter can decrypt *sealed*, for *owner* alone.
 
     *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user of the
-    row that has the seal. Only a sign-in has *nickname* and *picture_url*, if the user let the
-    provider name them.
+    row that has the seal. Only a sign-in has *nickname* and *picture_url*, if the user shares them.
     """
 
     sealed: str = field(repr=False)
@@ -41,13 +40,13 @@ class ExternalAccount:
 
     @property
     def has_owner(self) -> bool:
-        """Return whether the seal is bound to its owner; those of earlier versions don't open."""
+        """Return whether the seal is bound to its owner; seals of earlier versions do not open."""
         return OWNED in self.sealed
 
 
 @dataclass(frozen=True, slots=True)
 class Payee:
-    """User's payout account; it takes no withdrawal before *opens_at_ms*.
+    """User's payout account; it accepts no withdrawal before *opens_at_ms*.
 
     *authorization_no* is the user's ACTIVE consent to transfers without confirmation, *asked_no*
     the latest requested one.

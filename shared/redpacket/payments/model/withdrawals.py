@@ -82,12 +82,12 @@ CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
 
 
 CALLS_KEPT = 10
-"""Answers of the provider that a withdrawal keeps for operators."""
+"""Provider's answers that a withdrawal stores for operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """State and code that a provider answered to a call or query."""
+    """State and code in the provider's answer to a call or query."""
 
     at_ms: int
     answer: str
@@ -121,11 +121,11 @@ class Withdrawal:
     reason: str = ""
     ended_at_ms: int | None = None
     returned_on: str = ""
-    """State that the provider answered before the money returned."""
+    """State in the provider's answer before the money was returned."""
     is_listed: bool = field(default=True, compare=False)
     """Whether a work list contains it."""
     next_at_ms: int | None = field(default=None, compare=False)
-    """Time at which the work list has it due; None after the end."""
+    """Time at which the withdrawal is due in its work list; None after the end."""
     calls: tuple[ProviderAnswer, ...] = field(default=(), compare=False)
 
     @property
@@ -139,9 +139,9 @@ class Withdrawal:
         return replace(self, attempt_no=self.attempt_no + 1).transfer_no
 
     def has_unpaid(self, transfer_no: str, *, is_over: bool) -> bool:
-        """Return whether a transfer of this withdrawal is not paid; *is_over*: and never will be.
+        """Return whether a transfer of this withdrawal is unpaid; *is_over* means permanently.
 
-        Each number that another one replaced is over.
+        Each replaced number is over.
         """
         if transfer_no == self.transfer_no:
             return self.status in RETURNED or not (is_over or self.is_final)
@@ -221,8 +221,8 @@ def judge(
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
     """Return the time from which NOT_FOUND means that no transfer of this number will exist.
 
-    It holds only if no further call begins. A stalled worker may call until its function is killed,
-    and a query may miss a recent transfer.
+    The time is valid only if no further call begins. A stalled worker may call until its function
+    is killed, and a query may miss a recent transfer.
     """
     return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
 

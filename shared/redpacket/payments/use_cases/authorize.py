@@ -75,7 +75,7 @@ def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authoriz
     seen = ports.repository.find(number)
     if seen is None or seen.status is AuthorizationStatus.CLOSED:
         return seen
-    # Delay first, so that a query that fails or dies does not block the other rows.
+    # Delay first, so that a failed query or a crash does not block the other rows.
     ports.repository.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
     provider = ports.provider(seen.channel)
     if seen.status is AuthorizationStatus.CLOSING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class LoginPorts:
     """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account.
 
-    *wrong_codes* limits codes that no account has.
+    *wrong_codes* limits codes without an account.
     """
 
     logins: Mapping[ProviderName, Logins]
@@ -84,7 +84,7 @@ def sign_in(
     try:
         _bind_first(account.owner, channel, account, ports)
     except Unavailable as error:
-        # The code is used up, and the token works without the binding. The next sign-in retries.
+        # The code is used up, but the token works without the binding. The next sign-in retries.
         ports.logger.failure("sign_in_not_bound", error)
     return issuer.issue(account, ports.clock.now_ms())
 

@@ -73,7 +73,7 @@ def compare_statements(
     errors: list[Exception] = []
     for channel in payments.providers:
         reports[channel] = []
-        # Whatever the row says of yesterday: other roles write it, too.
+        # The run ignores the row's state of yesterday, because other roles also write the row.
         due = [day] if day else _days_due(channel, payments) or [_yesterday(payments)]
         for compared_day in (
             due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]
@@ -106,7 +106,7 @@ def compare_statements(
 def _last_day(channel: ProviderName, payments: PaymentPorts) -> str:
     """Return the last compared day; a new provider begins with yesterday.
 
-    No day after yesterday was compared, whatever the row says.
+    No day after yesterday was compared, regardless of the row.
     """
     day = payments.compared.find_compared(channel)
     if day is None or day > _yesterday(payments):
@@ -238,7 +238,7 @@ class _Comparison:
         ]
 
     def unpaired(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return returns without a lock, and locks of RETURN_DAYS ago that led to nothing."""
+        """Return returns without a lock, and locks of RETURN_DAYS ago without a result."""
         locks_day = _day_after(self._day, -RETURN_DAYS)
         lines = [line for days in range(1, RETURN_DAYS + 1) for line in self._before(days)]
         there = {_facts(line) for line in (*lines, *statement)}
@@ -254,16 +254,16 @@ class _Comparison:
         ]
 
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return lines of ours that no statement has; also of the day before, compared already.
+        """Return our lines that no statement has, including those of the compared day before.
 
-        A line may be put into a compared day.
+        A line may be added to a compared day.
         """
         before = self._before(1)
         earlier = [] if 1 in self._unread else self._missing(before, 1)
         return earlier + self._missing(statement, 0)
 
     def _missing(self, statement: list[StatementLine], days: int) -> list[Difference]:
-        """Return lines of ours of *days* ago that neither *statement* nor one before it has."""
+        """Return our lines of *days* ago that neither *statement* nor an earlier one has."""
         day = _day_after(self._day, -days)
         begin_ms = statement_day_start_ms(day)
         listed = {_name(line) for line in statement}
@@ -283,7 +283,7 @@ class _Comparison:
         ]
 
     def _locks(self) -> list[StatementLine]:
-        """Return the transfers of RETURN_DAYS ago that no row of ours calls paid."""
+        """Return the transfers of RETURN_DAYS ago that no row of ours marks as paid."""
         if not self._has_locks:
             return []
         paid = {_facts(line) for line in self._ours(-2, -1, 0)}
@@ -324,7 +324,7 @@ class _Comparison:
         return self._earlier[days]
 
     def _near(self) -> list[StatementLine]:
-        """Return our lines of the day and of both days beside it: clocks differ."""
+        """Return our lines of the day and of both adjacent days, because clocks differ."""
         return self._ours(-1, 0, 1)
 
     def _ours(self, *offsets: int) -> list[StatementLine]:

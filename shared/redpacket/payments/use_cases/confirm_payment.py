@@ -1,6 +1,6 @@
 """Payment confirmation: query the provider and credit a transaction once, under OUR number.
 
-Callbacks, schedules, and statements all end here; none of them is trusted alone.
+Callbacks, schedules, and statements all lead here; none of them is trusted alone.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _keep_cover(packet: Packet, ports: PaymentPorts) -> None:
     try:
         keep_cover(packet, ports.pictures)
     except Unavailable as error:
-        # The sweep keeps it when it loads the packet.
+        # The sweep keeps the picture when it loads the packet.
         ports.logger.failure("packet_not_loaded", error, packet_id=packet.packet_id)
 
 
@@ -109,7 +109,7 @@ def _reason_against(
 def _send_back(
     payment: Payment, transaction: Transaction, reason: ReturnReason, ports: PaymentPorts
 ) -> Payment:
-    # A mismatched transaction may belong to another payer, and a refunded one may be partly left.
+    # A mismatched transaction may belong to another payer, and part of a refunded one may be left.
     is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
     returned = PaymentReturn(
         number=payment.number,
@@ -124,7 +124,8 @@ def _send_back(
     try:
         is_new = ports.returns.put_return(returned, transaction) is returned
     except InvariantViolated:
-        # A query from before the refund may have credited it since; then its refund reverses it.
+        # A query from before the refund may have credited it meanwhile; then its refund reverses
+        # the credit.
         payment = _get(payment.number, ports)
         if (
             reason is not ReturnReason.REFUNDED
@@ -141,8 +142,8 @@ def _send_back(
 def _is_for(payment: Payment, packet: Packet | None) -> bool:
     """Return whether a packet names this payment, its payer and its amount.
 
-    The order function writes payments of packets, so the packet decides whose money it is. A
-    restore may have lost it.
+    The order function writes payments of packets, so the packet identifies the owner of the money.
+    A restore may have lost the packet.
     """
     ours = payment.number, payment.user_id, payment.amount_fen
     return packet is not None and ours == (
@@ -153,10 +154,10 @@ def _is_for(payment: Payment, packet: Packet | None) -> bool:
 
 
 def _funding(packet: Packet | None, now_ms: int) -> tuple[Packet, Transfer] | None:
-    """Return the packet that a payment funds; None credits the payer's balance."""
+    """Return the packet that a payment funds; None means that it credits the payer's balance."""
     if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
-    # A start that the sender asked for stays; the life counts from the later of both.
+    # A start that the sender requested stays; the lifetime counts from the later of both.
     starts_at_ms = max(packet.starts_at_ms, now_ms)
     paid = replace(
         packet,
@@ -179,7 +180,7 @@ def _proceed(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Paymen
 
 
 def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close the order at the provider first: only an order that can't be paid becomes CLOSED."""
+    """Close the order at the provider first, because a CLOSED one must not be payable."""
     provider, now_ms = ports.provider_of(payment), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + provider.settling_ms + provider.call_ms_max
     if order.state is OrderState.UNPAID or (

@@ -111,7 +111,7 @@ class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationPorts(_ProviderPorts[Authorizations]):
-    """Dependencies of authorizations; *asks* limits each user's, which cost provider calls.
+    """Dependencies of authorizations; *asks* limits the provider calls that each user causes.
 
     *new_number* returns 32 characters.
     """

@@ -39,7 +39,7 @@ def dispatch_all(
     stop_at_ms: int,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> dict[ProviderName, DispatchReport]:
-    """Call all providers at once, each at its pace."""
+    """Call all providers concurrently, each at its own rate."""
 
     def dispatch_by(channel: ProviderName) -> DispatchReport:
         return dispatch(
@@ -112,7 +112,7 @@ def dispatch(
 def _reported(
     report: DispatchReport, channel: ProviderName, ports: WithdrawalPorts
 ) -> DispatchReport:
-    """Log a silent provider by run: a small deployment never has FAILURES_MAX calls in one."""
+    """Log a silent provider once per run; in a small deployment none has FAILURES_MAX calls."""
     if report.failed_count and not report.answered_count:
         ports.logger.event("provider_silent", channel=channel)
     if report.failed_count or report.answered_count:

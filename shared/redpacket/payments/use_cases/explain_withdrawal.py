@@ -1,4 +1,4 @@
-"""Explanation for operators: the event that a withdrawal waits for."""
+"""Explanation for operators: the event for which a withdrawal waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.payments.ports import QUERY_HORIZON_MS
 
 
 class Waiting(NamedTuple):
-    """Cause of a wait, and what happens next; both are None after the end."""
+    """Cause of a wait and the next step; both are None after the end."""
 
     waits_for: str | None
     next_step: str | None
@@ -58,7 +58,7 @@ _UNLISTED = Waiting(
 
 
 def explain_withdrawal(withdrawal: Withdrawal, now_ms: int) -> Waiting:
-    """Return what a withdrawal waits for, and the next step."""
+    """Return the event for which a withdrawal waits, and the next step."""
     if withdrawal.is_final:
         return Waiting(None, None)
     if not withdrawal.is_listed:

@@ -1,8 +1,8 @@
-"""Forgotten transfers, which a provider's queries no longer decide: its statements do.
+"""Forgotten transfers: the provider's queries no longer decide them, but its statements do.
 
 After `PayoutProvider.query_horizon_ms`, NOT_FOUND proves nothing (model/withdrawals.py::judge). The
-statements of its days still list a transfer that was paid, and the comparison of statements posts
-it. If they list none, an operator returns the money, because we may misread a statement's form.
+statements of its days still list a paid transfer, and the comparison of statements posts it. If
+they list none, an operator returns the money, because we may misread a statement's format.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Read = Callable[[str], list[StatementLine] | None]
 def settle_forgotten(
     channel: ProviderName, *, ports: WithdrawalPorts, stop_at_ms: int
 ) -> list[Difference]:
-    """Post forgotten withdrawals that statements call paid; return the others for operators."""
+    """Post forgotten withdrawals that statements list as paid; return the others for operators."""
     read = cache(lambda day: ports.provider(channel).read_statement(day))
     left: list[Difference] = []
     later_ms = ports.clock.now_ms() + LOOK_PAUSE_MS_MAX
@@ -61,11 +61,11 @@ def settle_forgotten(
 
 
 def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
-    """Post a withdrawal that statements call paid; otherwise return what they say."""
+    """Post a withdrawal that statements list as paid; otherwise return their result."""
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
     if transfer.state is not TransferState.NOT_FOUND:
-        # A lock alone does not show that a transfer was paid if the provider still remembers it.
+        # A lock alone does not prove a payment if the provider still has the transfer.
         apply_answer(seen, transfer, provider, ports)
         return ""
     transfer = _find_in_statements(seen, read, _days(seen, provider, ports))
@@ -78,9 +78,9 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
 
 
 def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
-    """Return a forgotten withdrawal's money, as an operator decided; return the result as text.
+    """Refund a forgotten withdrawal after an operator's decision; return the result as text.
 
-    The case of the withdrawal then takes no deposit. Raises InvariantViolated, ProviderChanged,
+    The withdrawal's case then accepts no deposit. Raises InvariantViolated, ProviderChanged,
     Unavailable.
     """
     seen = _find_forgotten(withdrawal_id, ports)
@@ -88,7 +88,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
         return "not returned: it has ended, or the provider's queries still decide"
     provider = ports.provider_of(seen)
     for number in (seen.transfer_no, seen.next_transfer_no):
-        # A slow transfer that it remembers may still be paid.
+        # The provider may still pay a slow transfer that it has.
         if (state := provider.query(number).state) is not TransferState.NOT_FOUND:
             return f"not returned: the provider answers {state}"
     transfer = _find_in_statements(seen, provider.read_statement, _days(seen, provider, ports))
@@ -102,7 +102,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
 
 
 def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Return a withdrawal that no call can pay any more, and no query decides."""
+    """Return a withdrawal that no call can still pay, and no query decides."""
     seen = ports.repository.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop not in CANCELS:
         return None
@@ -111,7 +111,7 @@ def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | 
 
 
 def _find_in_statements(seen: Withdrawal, read: _Read, days: list[str]) -> TransferFound:
-    """Return a withdrawal's transfer as statements have it; CANCELLED if they call none paid.
+    """Return a withdrawal's transfer from the statements; CANCELLED if they list none as paid.
 
     It is NOT_FOUND if the next number of the withdrawal is paid. Raises Unavailable without the
     statement of a day on which it may have been booked, and InvariantViolated for another number.
@@ -140,7 +140,7 @@ def _find_in_statements(seen: Withdrawal, read: _Read, days: list[str]) -> Trans
 def _days(seen: Withdrawal, provider: PayoutProvider, ports: WithdrawalPorts) -> list[str]:
     """Return the days on which a transfer of a withdrawal may be booked, or returned.
 
-    A provider that locks no money books a slow transfer when it is paid, perhaps much later.
+    A provider that locks no money books a slow transfer at its payment, perhaps much later.
     """
     begin_ms = seen.created_at_ms - _HOUR_MS
     end_ms = seen.created_at_ms + GIVEN_UP_AFTER_MS + RETURN_DAYS * _DAY_MS + _HOUR_MS

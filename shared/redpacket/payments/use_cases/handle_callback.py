@@ -45,8 +45,8 @@ def handle_callback(
 ) -> None:
     """Queue a callback's notice at least once.
 
-    Raises ChannelUnavailable, SignatureInvalid, Unavailable.
-    It is recorded last, so after a crash the provider's retry is queued again.
+    Raises ChannelUnavailable, SignatureInvalid, Unavailable. The notice is recorded last, so that
+    after a crash the provider's retry is queued again.
     """
     now_ms = ports.clock.now_ms()
     notice = required(ports.callbacks, channel).read(headers, body, now_ms)

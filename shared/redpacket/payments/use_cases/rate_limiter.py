@@ -29,8 +29,8 @@ FAILURES_MAX = 5
 _AHEAD_MS = {CALLS: 30 * 60_000, PROMISES: GIVEN_UP_AFTER_MS}
 """Milliseconds that the next slot may be ahead of the clock, apart from a night.
 
-30 calls at one a minute take half an hour, and a withdrawal is given up after the other time. A
-later slot comes from a clock that was wrong: it would stop all calls until then.
+At one call a minute, 30 calls take half an hour; a withdrawal is canceled after the other time. A
+later slot comes from a wrong clock, and would stop all calls until then.
 """
 
 _DAY_MS = 86_400_000
@@ -110,7 +110,7 @@ class Pace:
         return until_ms
 
     def recover(self) -> None:
-        """Reset the breaker after an answer: the next pause is short again."""
+        """Reset the breaker after an answer, so that the next pause is short again."""
         _, times = self._find_breaker()
         if times:
             self.store.set_breaker(self.channel, 0, 0)
@@ -121,7 +121,7 @@ class Pace:
             self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
 
     def _find_breaker(self) -> tuple[int, int]:
-        """Return the end of the pause, 0 if beyond the longest pause, and the count of pauses."""
+        """Return the end of the pause (0 if beyond the longest pause) and the number of pauses."""
         until_ms, times = self.store.find_breaker(self.channel)
         return until_ms if until_ms <= self.clock.now_ms() + REST_MS_MAX else 0, times
 

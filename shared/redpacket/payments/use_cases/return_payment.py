@@ -1,8 +1,8 @@
 """Return of uncredited transactions, and reversal of refunds made outside.
 
-A refund number derives from its transaction, so repeats are one refund. An outside refund is taken
-from the user's balance, never below zero; the rest is the user's debt. A refund made before the
-credit is recorded with the transaction, which is then not credited.
+A refund number derives from its transaction, so repeats are one refund. An outside refund is
+debited to the user's balance, never below zero; the rest is the user's debt. A refund made before
+the credit is recorded with the transaction, which is then not credited.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ENTRIES_AT_ONCE = 100
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
-    """Refund a transaction if it is due, and list one that was credited. Raises Unavailable."""
+    """Refund a transaction whose return is due, and list a credited one. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
         return
@@ -70,11 +70,11 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
         ports.logger.failure("return_of_credited", error, number=number)
         ports.returns.list_return(returned)
         return
-    # Delay first, so that a call that fails or dies does not block the other rows.
+    # Delay first, so that a failed call or a crash does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     provider = ports.provider_of(returned)
     taken = provider.query_transaction(transaction_id)
-    # A provider refunds by the transaction alone, whatever number our row has.
+    # A provider refunds by the transaction alone, regardless of the number in our row.
     if taken is None or (taken.number, taken.amount_fen) != (number, returned.amount_fen):
         raise InvariantViolated(f"transaction {transaction_id} is no payment of {number}")
     refund = provider.refund(returned.order)
@@ -87,8 +87,8 @@ def resolve_return(
     """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
 
     The case of the deposit is the return's transaction, so operators can make only one. An outside
-    transfer, of which nothing here is proof, counts toward the operator's limit.
-    Raises PaymentNotFound, VersionConflict, InvalidRequest, Forbidden.
+    transfer, which nothing here proves, counts toward the operator's limit. Raises PaymentNotFound,
+    VersionConflict, InvalidRequest, Forbidden.
     """
     payment = ports.repository.find(resolution.number)
     returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
@@ -168,7 +168,8 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
         returned.refund_no: returned for returned in ports.returns.list_returns(payment.number)
     }
     ours = returns.get(refund_no)
-    # A restore may have lost the order of our refund. Then it counts as one made outside.
+    # A restore may have lost the order of our refund. In this case, the refund counts as one made
+    # outside.
     if ours and ours.status is not ReturnStatus.LISTED:
         if ours.status is ReturnStatus.DUE:
             _end(ours, refund, ports)

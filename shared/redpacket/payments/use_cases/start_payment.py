@@ -95,7 +95,7 @@ def start_packet_payment(
 def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
     """Return a user's payment; order it now if a crash prevented that.
 
-    Raises PaymentNotFound and, for a packet's payment, as `start_packet_payment`.
+    Raises PaymentNotFound and, for a packet's payment, the errors of `start_packet_payment`.
     """
     payment = ports.repository.find(number)
     if payment is None:
@@ -114,7 +114,7 @@ def close_order(number: str, *, ports: PaymentPorts) -> None:
     if payment is None or payment.status is not PaymentStatus.PENDING:
         return
     if payment.ordered_at_ms or not ports.repository.close(payment, now_ms, None):
-        # First, or a repeat of the send could order the number again.
+        # This comes first, or a repeat of the send could order the number again.
         ports.repository.expire(number, now_ms)
         ports.provider_of(payment).close(number)
 

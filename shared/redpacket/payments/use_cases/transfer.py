@@ -1,8 +1,8 @@
 """Transfer: call the provider for a withdrawal, query it, and post or return the money.
 
-A worker may call only within its lease. Money returns only on an answer of the provider that rules
-out a transfer of that number (payments/model/withdrawals.py::judge, I6). Our rows alone are no
-proof, because a restore may have rolled them back.
+A worker may call only within its lease. Money returns only after an answer of the provider that
+rules out a transfer of that number (payments/model/withdrawals.py::judge, I6). Our rows alone prove
+nothing, because a restore may have rolled them back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOK_PAUSE_MS_MAX = 30 * 60_000
 """Maximum milliseconds between two queries until the provider's horizon."""
 
 _FORGOTTEN_PAUSE_MS = 12 * 3_600_000
-"""Milliseconds between two queries after it, when they prove nothing but a payment."""
+"""Milliseconds between two queries after the horizon, when only a payment is proof."""
 
 _CALL_PAUSE_MS = 60_000
 """Milliseconds until the next call after a temporary refusal."""
@@ -98,14 +98,14 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         if stopped is None:
             return ports.repository.find(withdrawal_id)
         seen = stopped
-    # Delay first, so that a query that fails or dies does not block the other rows.
+    # Delay first, so that a failed query or a crash does not block the other rows.
     ports.repository.look_again(seen, _next_look_ms(seen, now_ms))
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
     if transfer.state is TransferState.NOT_FOUND and ports.repository.end_returned(
         seen, transfer, WithdrawalStatus.FAILED
     ):
-        # A call would pay money that has returned.
+        # A call would pay money that was already returned.
         return ports.repository.find(withdrawal_id)
     if transfer.state in GONE and _has_next(seen, provider):
         # The row was restored from a time before its second transfer.
@@ -160,7 +160,7 @@ def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payou
 def apply_answer(
     seen: Withdrawal, transfer: TransferFound, provider: PayoutProvider, ports: WithdrawalPorts
 ) -> NextAction:
-    """Change the ledger and the row as an answer demands. Raises InvariantViolated."""
+    """Change the ledger and the row according to an answer. Raises InvariantViolated."""
     repository, now_ms, settling_ms = ports.repository, ports.clock.now_ms(), provider.settling_ms
     _note(seen, " ".join(filter(None, (transfer.state, transfer.refusal, transfer.reason))), ports)
     try:
@@ -198,7 +198,7 @@ def apply_answer(
 
 
 def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
-    """Keep an answer for operators; a failure must not delay the money."""
+    """Store an answer for operators; a failure must not delay the money."""
     kept = " ".join(answer.split())[:_ANSWER_LENGTH_MAX]
     try:
         ports.repository.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))

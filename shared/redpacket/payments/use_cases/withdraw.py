@@ -103,7 +103,7 @@ def withdraw_above(
     if balance_fen < max(above_fen, ports.settings.fen_min):
         return None
     key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
-    # Exclude the amount: a retry sees another balance but is the same request.
+    # Exclude the amount: a retry reads another balance but is the same request.
     request = Request(user_id, key_hash, key_hash)
     ask = WithdrawalAsk(user_id, min(balance_fen, ports.settings.fen_max), channel, request)
     try:
@@ -139,7 +139,7 @@ def list_withdrawals(
 def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
-    """Return a user's own withdrawal, or anybody's for None. Raises WithdrawalNotFound."""
+    """Return a user's own withdrawal, or any user's for None. Raises WithdrawalNotFound."""
     withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound

@@ -1,1 +1,1 @@
-"""AWS clients of the hot functions."""
+"""AWS clients of the public functions."""

@@ -146,7 +146,7 @@ class AwsClient:
         return answer.status, text
 
     def _find_idle(self) -> HTTPConnection | None:
-        with suppress(IndexError):  # other threads take from this list
+        with suppress(IndexError):  # Other threads take connections from this list.
             while True:
                 idle = self._idle.pop()
                 # The server sends nothing unasked, except when it closes the connection.

@@ -21,7 +21,7 @@ _OK = 200
 
 
 class ContainerKeys:
-    """Provider of credentials, which outlive neither their time nor a snapshot.
+    """Provider of credentials, which expire and must not outlive a snapshot.
 
     *endpoint* returns the URL and its token at each fetch: a restored function has new ones.
     """

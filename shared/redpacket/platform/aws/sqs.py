@@ -1,4 +1,4 @@
-"""Sending of messages to SQS, in batches if there are several."""
+"""Sender of messages to SQS, in batches if there are several."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SqsQueue:
         self.put_messages({"MessageBody": body, **options} for body in bodies)
 
     def put_messages(self, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Send messages with SQS's own parameters, as `put`."""
+        """Send messages with SQS's own parameters, like `put`."""
         remaining = iter(messages)
         with translated(self._name):
             while chunk := list(islice(remaining, _MESSAGES_PER_CALL)):

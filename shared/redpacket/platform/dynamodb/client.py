@@ -27,7 +27,7 @@ KEYS_PER_READ = 100
 
 TRIES = 6
 _WAIT_S = 0.02
-"""First wait in seconds; waits double with full jitter, 1.2 seconds in total at most."""
+"""First wait in seconds; waits double with full jitter, at most 1.2 seconds in total."""
 
 _DECIDED = {"None", "ConditionalCheckFailed"}
 """Cancellation reasons that a retry does not change."""
@@ -61,7 +61,7 @@ class Guarded(Generic[Refusal]):
 
 
 def never_refused(_row: Row) -> NoReturn:
-    """Raise InvariantViolated: a write without a condition cannot fail one."""
+    """Raise InvariantViolated, because a write without a condition cannot fail one."""
     raise InvariantViolated("a write without a condition was refused")
 
 
@@ -129,7 +129,7 @@ def create(table: str, row: Row) -> Operation:
 
 
 def merge(table: str, row: Row, *, condition: str | None = None, **named: Value) -> Operation:
-    """Return an update that sets these attributes and leaves the row's other ones."""
+    """Return an update that sets these attributes and leaves the row's others unchanged."""
     operation = _set(table, row, condition, **named)
     del operation["Update"]["ReturnValuesOnConditionCheckFailure"]
     return operation
@@ -196,8 +196,8 @@ class Dynamo:
             if not set(codes) <= PASSING | _DECIDED:
                 raise InvariantViolated(f"transaction canceled: {', '.join(sorted(set(codes)))}")
             conflicts = {position for position, code in enumerate(codes) if code in PASSING}
-            # Next to a conflict, a failed condition is not final: the conflicting transaction may
-            # be about to fail the condition of an earlier row.
+            # Beside a conflict, a failed condition is not final: the conflicting transaction may be
+            # about to fail the condition of an earlier row.
             if not conflicts:
                 raise TransactionCanceled([_row_of(reason) for reason in reasons])
             self._wait(attempt)
@@ -277,7 +277,7 @@ class Dynamo:
         return list(islice(self.query(table, Limit=limit, **query), limit))
 
     def write(self, operation: Operation) -> bool:
-        """Carry out one write; False if its condition failed. Raises ConflictPersists."""
+        """Execute one write; False if its condition failed. Raises ConflictPersists."""
         ((verb, arguments),) = operation.items()
         client = self._open()
         call = client.put_item if verb == "Put" else client.update_item
@@ -303,11 +303,11 @@ class Dynamo:
         condition: str | None = None,
         **named: Value,
     ) -> bool:
-        """Carry out the update that `update` returns; see `write`."""
+        """Execute the update that `update` returns; see `write`."""
         return self.write(update(table, key, expression, condition=condition, **named))
 
     def change(self, operation: Operation) -> dict[str, Value] | None:
-        """Carry out one update and return the new row, or None if its condition failed."""
+        """Execute one update and return the new row, or None if its condition failed."""
         client = self._open()
         with translated("the ledger"):
             try:

@@ -34,7 +34,7 @@ def unpacked(text: str | bytes) -> str:
 
 
 def _filters() -> list[dict[str, int]]:
-    """Return LZMA's filters for Chinese text and 40 KB, which stored rows fix permanently."""
+    """Return LZMA's filters for Chinese text and 40 KB; stored rows need them permanently."""
     import lzma
 
     lzma2 = lzma.FILTER_LZMA2

@@ -74,9 +74,9 @@ def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[d
 def readable(
     parse: Callable[[dict[str, Any]], Parsed], rows: Iterable[dict[str, Any]]
 ) -> list[Parsed]:
-    """Return the rows that *parse* can read, if several roles may write into their list.
+    """Return the rows that *parse* can read, for lists that several roles may write.
 
-    A row that can't be read must not hide the others.
+    An unreadable row must not hide the others.
     """
     parsed: list[Parsed] = []
     for row in rows:

@@ -1,7 +1,7 @@
 """HTTP layer of a handler: from API Gateway's event to a request, and from a result to a response.
 
-The gateway has matched the route and verified the token. Libraries that route again would cost each
-cold start of a grab 65 ms.
+The gateway has matched the route and verified the token. Libraries that route again would add 65 ms
+to each cold start of a grab.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
 """Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
 NOW_MS = "x-now-ms"
-"""Header with the time of the answer: a device's own clock may be wrong."""
+"""Header with the time of the answer, because a device's own clock may be wrong."""
 ORIGIN_KEY = "x-origin-key"
 """Header with the key that the CloudFront distribution adds, replacing a viewer's."""
 
@@ -78,11 +78,11 @@ Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
 class Operation:
     """Declaration of a route, from which openapi.json is generated.
 
-    The types and docstring of *function* are included. *refusals* are errors beside UBIQUITOUS, or
-    groups of them: base classes without a code. A token needs one of *scopes*, if any; *is_public*
-    needs no token. Providers call an operation that *is_direct* at the API's own address. *caching*
-    are values of Cache-Control for pages with an entity tag. *csv* are the columns for clients that
-    accept CSV.
+    The types and docstring of *function* are included. *refusals* are errors in addition to
+    UBIQUITOUS, or groups of them: base classes without a code. A token needs one of *scopes*, if
+    any; *is_public* needs no token. Providers call an operation that *is_direct* at the API's own
+    address. *caching* are values of Cache-Control for pages with an entity tag. *csv* are the
+    columns for clients that accept CSV.
     """
 
     key: str
@@ -155,7 +155,7 @@ class Api:
     def _answered(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         if "routeKey" not in event and (self._on_schedule or event["source"] == "aws.events"):
             current_request.request_id = ""
-            # Without a schedule of its own, a daily call only keeps a snapshot from idling out.
+            # Without its own schedule, a daily call only keeps a snapshot active.
             on_schedule = self._on_schedule or (lambda _remaining_ms, _event: {})
             return on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = current_request.request_id = event["requestContext"]["requestId"]
@@ -169,7 +169,7 @@ class Api:
             request = _request_of(event, operation.body_bytes_max)
             if operation.scopes:
                 request.require_scope(operation.scopes)
-                # Logs name operators, and only them, by pseudonym: the access log names nobody.
+                # Logs name only operators, by pseudonym, because the access log names no user.
                 user_id, route = request.user.user_id, operation.key
                 write_line("operator", operator=user_id, route=route, request_id=request_id)
             answer = operation.function(request)
@@ -197,7 +197,7 @@ class Api:
 
 
 def _require_distribution(event: Event) -> None:
-    """Raise Forbidden for a request that avoids the distribution, and so its web ACL."""
+    """Raise Forbidden for a request that bypasses the distribution and its web ACL."""
     if not (distribution := settings.distribution):
         return
     host, *keys = distribution
@@ -234,7 +234,7 @@ def _json_of(body: object) -> str:
 
 
 def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
-    # Nearly every response is private; pages that may be cached override this.
+    # Nearly every response is private; cacheable pages override this.
     now_ms = str(time.time_ns() // 1_000_000)
     ours = {"cache-control": NO_STORE, REQUEST_ID: request_id, NOW_MS: now_ms}
     answer = {"statusCode": status, "headers": {**ours, **headers}}

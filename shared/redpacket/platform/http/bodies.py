@@ -1,7 +1,7 @@
 """Shared parts of request bodies: strict validation, and the hash of idempotent requests.
 
-Strict: a boolean, a float or a string is not an integer, and a field outside the contract is
-an error. Only handlers that read bodies import this; pydantic costs a cold start 77 ms.
+Strict: a boolean, a float or a string is not an integer, and an unknown field is an error. Only
+handlers that read bodies import this module, because pydantic costs a cold start 77 ms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def example(body: dict[str, Any]) -> ConfigDict:
-    """Show openapi.json a body that works."""
+    """Add an example body to openapi.json."""
     return ConfigDict(json_schema_extra={"example": body})
 
 
@@ -36,7 +36,7 @@ def about(description: str, *examples: object, **bounds: Any) -> FieldInfo:  # n
 
 
 class StrictBody(BaseModel):
-    """Takes no other type than it declares, and no other field."""
+    """Base of body schemas; it accepts only declared types and fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -47,7 +47,7 @@ def body_of(model: type[Model], request: RequestOf[Model]) -> Model:
 
 
 def parse(model: type[Model], body: dict[str, Any]) -> Model:
-    """Validate *body*. Raises InvalidRequest, which names every field that is wrong."""
+    """Validate *body*. Raises InvalidRequest, which names every invalid field."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
@@ -64,21 +64,21 @@ def parse(model: type[Model], body: dict[str, Any]) -> Model:
 
 
 def canonical(value: Mapping[str, Any]) -> str:
-    """Return the one JSON text of *value*."""
+    """Return the canonical JSON text of *value*."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def body_hash(body: dict[str, Any]) -> str:
-    """Hash what was asked, whatever the order of its fields."""
+    """Hash a request, regardless of the order of its fields."""
     return hashlib.sha256(canonical(body).encode()).hexdigest()
 
 
 def idempotent_request(request: HttpRequest) -> Request:
-    """Return who asks under which key, and a hash of path and body.
+    """Return the caller and the key, with a hash of path and body.
 
     Raises IdempotencyKeyMissing.
     """
     key_hash, body = key_hash_of(request), request.json()
-    # Routes without path parameters keep the hash that their stored requests have.
+    # Routes without path parameters keep the hash of their stored requests.
     hashed = {"path": dict(request.path), "body": body} if request.path else body
     return Request(request.user.user_id, key_hash, body_hash(hashed))

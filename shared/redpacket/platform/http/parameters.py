@@ -41,7 +41,7 @@ class Parameter(Generic[T]):
         return self.missing is _REQUIRED
 
     def __call__(self, request: HttpRequest) -> T:
-        """Return the request's checked value. Raises as the check does."""
+        """Return the request's checked value. Raises the errors of the check."""
         given: Mapping[str, str] = getattr(request, self.place)
         text = given.get(self.name.lower())
         if text is None and not self.is_required:
@@ -92,7 +92,7 @@ def integer(
 def path_id(
     name: str, pattern: str, refusal: Callable[[], Exception], meaning: str
 ) -> Parameter[str]:
-    """Declare an id of the path; a text of another form raises *refusal*."""
+    """Declare an id in the path; a text of another form raises *refusal*."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -128,7 +128,7 @@ def of_form(name: str, pattern: str, text: str) -> str:
 def cursor(
     pattern: str | None = None, meaning: str = "`next` of the page before."
 ) -> Parameter[str | None]:
-    """Make a parameter of a list that itself rejects cursors of other lists."""
+    """Declare a parameter of a list that itself rejects cursors of other lists."""
     form = {"type": "string"} if pattern is None else _texts(pattern)
     return Parameter("query", "cursor", form, meaning, str, None)
 

@@ -38,7 +38,7 @@ def person_of(
 
 
 def sharer_of(via: str | None, user: User) -> str | None:
-    """Return the user token *via*, or None if it is the caller's own or made up."""
+    """Return the user token *via*, or None if it is the caller's own or invented."""
     return via if via and via != user.user_id and user_ids().has_made(via) else None
 
 

@@ -22,15 +22,15 @@ FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
 """Errors that a new connection may fix. A demoted primary keeps its connections."""
 
 _PAUSE_S = 0.02
-"""Maximum seconds before the second try, so that a crowd does not reconnect at once."""
+"""Maximum seconds before the second attempt, so that clients do not reconnect all at once."""
 
 _TIMEOUTS_MAX = 2
-"""Consecutive timeouts after which a server rests."""
+"""Consecutive timeouts after which a server is paused."""
 
 _REST_S = 1.0
 """Seconds in which a server that timed out gets no commands.
 
-A send has five commands: without a rest, it would wait for ten timeouts.
+A send has five commands, and would otherwise wait for ten timeouts.
 """
 
 _ASKING = pack_command(("ASKING",))
@@ -40,7 +40,7 @@ class Client(Protocol):
     """Cache of one or many servers."""
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
-        """Return the answer to a command on a key, which may be sent twice and must allow it."""
+        """Return the answer to a command on a key; it may be sent twice and must allow this."""
 
     def close(self) -> None:
         """Drop all connections; the next command makes a new one."""
@@ -60,7 +60,7 @@ class Connections:
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
         """Send a command once; *is_asking* for a slot that moves to this server.
 
-        Raises NoAnswer without sending while the server rests, and after the request's time.
+        Raises NoAnswer without sending while the server is paused, and after the request's time.
         """
         if self._timeouts >= _TIMEOUTS_MAX and time.monotonic() < self._rests_until_s:
             raise NoAnswer("the server timed out a moment ago")
@@ -100,12 +100,12 @@ class Connections:
         return answer
 
     def forget(self) -> None:
-        """Drop all idle connections, because a failure of one usually breaks all."""
+        """Drop all idle connections, because a failure of one usually affects all."""
         self._idle = []
 
 
 class ServerClient:
-    """Client of one server, whose address may lead to another server later."""
+    """Client of one server, whose address may resolve to another server later."""
 
     def __init__(self, make: Callable[[], Connection]) -> None:
         self._connections = Connections(make)
@@ -134,5 +134,5 @@ def _require_time() -> None:
 
 
 def pause() -> None:
-    """Wait for a random moment before the second try."""
+    """Wait for a random time before the second attempt."""
     time.sleep(random.uniform(0, _PAUSE_S))  # noqa: S311 - no secret

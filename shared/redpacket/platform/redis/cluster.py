@@ -27,7 +27,7 @@ _MAP_AGE_S = 1.0
 """Minimum seconds between reloads of the slot map after redirections."""
 
 _ASKED_FOR_MAP = 2
-"""Servers that are asked before the endpoint; each may take a full timeout."""
+"""Servers that are tried before the endpoint; each may take a full timeout."""
 
 
 def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> ClusterClient:
@@ -105,7 +105,7 @@ class ClusterClient:
         for address in [*sampled, self._endpoint]:
             server = self._server(address)
             if suspect:
-                # After a long freeze every connection is as dead as the failed one.
+                # After a long freeze all connections are dead, like the failed one.
                 server.forget()
             try:
                 answer = server.ask(("CLUSTER", "SLOTS"))

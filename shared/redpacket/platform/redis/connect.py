@@ -35,7 +35,7 @@ _HEADER = re.compile(r"--\[\[.*?\]\]\n", re.DOTALL)
 _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 TURN_MS_MAX = 600_000
-"""Milliseconds that no function keeps a turn for."""
+"""Maximum milliseconds for which a function holds a lock."""
 
 _NO_END = -1
 """Answer of PTTL for a key that does not expire."""
@@ -82,7 +82,7 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
 
 
 def _greet(connection: Connection, username: str, password: str | Callable[[], str]) -> None:
-    """Sign in by HELLO, whose answer has the version, in one round trip."""
+    """Sign in with HELLO, whose answer has the version, in one round trip."""
     connection._parser.on_connect(connection)  # noqa: SLF001 - what redis-py does first, too
     secret = password if isinstance(password, str) else password()
     sign_in = ("AUTH", username or "default", secret) if secret else ()
@@ -123,7 +123,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class SignedTexts:
-    """Texts with an end and a MAC, so that a writer of the cache alone can make none.
+    """Texts with an expiry and a MAC, so that a writer of the cache alone cannot create any.
 
     The form is `<until_ms>|<text>|<MAC>`; the MAC also covers the key's name.
     """
@@ -138,7 +138,7 @@ class SignedTexts:
         return f"{value}|{self.sign(f'{key}|{value}')}"
 
     def read(self, key: str, value: object) -> str | None:
-        """Return the text of a value, or None if it is over, altered or missing."""
+        """Return the text of a value, or None if it is expired, altered or missing."""
         signed, _, mac = str(value or "").rpartition("|")
         if not self.has_signed(f"{key}|{signed}", mac):
             return None
@@ -173,11 +173,11 @@ class Cache:
             self._raise_ours(error, keys)
 
     def take_turn(self, key: str, token: Word, life_ms: int) -> bool:
-        """Take a free turn, or one that ends after TURN_MS_MAX or never. Raises Unavailable."""
+        """Acquire a free lock, or one that outlasts TURN_MS_MAX. Raises Unavailable."""
         if self.ask("SET", key, token, "NX", "PX", life_ms):
             return True
         left_ms = int(self.ask("PTTL", key))
-        # A writer of the cache can keep no turn. Two loads at once are harmless.
+        # A writer of the cache cannot hold a lock. Two concurrent loads are harmless.
         is_foreign = left_ms == _NO_END or left_ms > TURN_MS_MAX
         return is_foreign and bool(self.ask("SET", key, token, "PX", life_ms))
 

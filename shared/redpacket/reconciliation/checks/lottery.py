@@ -10,7 +10,7 @@ from redpacket.platform.difference import Difference
 
 
 def check_unit(draw: Draw, now_total: int) -> list[Difference]:
-    """I9: a unit is within the stock that its win saw, or that the prize has now."""
+    """I9: a unit is within the stock at its win, or within the prize's current stock."""
     if draw.prize is None:
         return []
     differences = []
@@ -26,7 +26,7 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
 
 
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
-    """I5: a draw's outcome is what its point means by its odds, so that anybody can prove it."""
+    """I5: a draw's outcome follows from its point and odds, so that anybody can prove it."""
     return [
         Difference("I5", draw.draw_id, "prize that the point means", str(meant), str(given))
         for draw in draws

@@ -1,7 +1,6 @@
 """I1 and I7 of entries: each share that moved money has its entry, and vice versa.
 
-The functions that serve the crowd can't write the sender's entry, which has the total and the
-commitment.
+The public functions cannot write the sender's entry, which has the total and the commitment.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from redpacket.reconciliation.checks.packets import PacketFacts, Tally
 
 
 def expected_receipts(facts: PacketFacts) -> list[Receipt]:
-    """Return the receipts that a packet's outcomes say there are."""
+    """Return the receipts that a packet's outcomes imply."""
     sender = user_account(facts.packet.sender.user_id)
     return [
         Receipt(share.packet_id, share.share_no, account, share.amount_fen, at_ms)
@@ -41,7 +40,7 @@ def expected_receipts(facts: PacketFacts) -> list[Receipt]:
 def check_posted(
     packet_id: str, expected: Iterable[Entry], posted: Iterable[Entry]
 ) -> list[Difference]:
-    """I1: *posted* are the *expected* entries of a packet."""
+    """I1: the entries *posted* for a packet are the *expected* ones."""
     wanted = {_name(entry): entry for entry in expected}
     counts = Counter(posted)
     by_name = {_name(entry): entry for entry in counts}
@@ -108,7 +107,7 @@ def sent_entries(packet: Packet) -> list[Entry]:
 
 
 def settled_entries(shares: Iterable[Share]) -> list[Entry]:
-    """Return the entries of those claims that are settled."""
+    """Return the entries of the settled claims."""
     return [
         Entry(
             account=user_account(share.claimer.user_id if share.claimer else ""),
@@ -140,7 +139,7 @@ def refund_entries(packet: Packet, tally: Tally) -> list[Entry]:
 
 
 def _receiver(share: Share, sender: str) -> tuple[str, int]:
-    """Return who got the money, and when; 0 where it has not moved."""
+    """Return the recipient of the money, and the time; 0 if it has not moved."""
     if share.status is ShareStatus.REFUNDED:
         return sender, share.decided_at_ms
     return user_account(share.claimer.user_id if share.claimer else ""), share.settled_at_ms or 0

@@ -1,7 +1,7 @@
 """Audit of one packet: the invariants of reconciliation/checks, on strongly consistent reads.
 
 Grab functions write shares, so each one is compared with the entry and receipt of its money, which
-they can't write. Memory use is bounded for any packet size.
+they cannot write. Memory use is bounded for any packet size.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def audit_packet(
 def seen_twice(
     look: Callable[[], Iterable[Difference]], clock: Clock, pause_ms: int
 ) -> list[Difference]:
-    """Return the differences of two looks; a write between the reads of one looks like one."""
+    """Return the differences that two reads share; a write during one looks like a difference."""
     if first := list(look()):
         clock.sleep_ms(pause_ms)
         return [difference for difference in look() if difference in first]

@@ -1,4 +1,4 @@
-"""Audits of what SQL can't decide: HMACs, Merkle trees, and packed rows, by strong reads."""
+"""Audits of facts that SQL cannot decide: HMACs, Merkle trees, and packed rows, by strong reads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ENTRIES_AT_ONCE = 1_000
 _LOG_AT_ONCE = 1_000
 
 _SETTLED_MS = 2_000
-"""Milliseconds between two looks at rows that an edit may be moving."""
+"""Milliseconds between two reads of rows that an edit may be moving."""
 
 
 @dataclass(kw_only=True)
@@ -92,12 +92,16 @@ class Audits:
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
-            return [Difference("I3", packet_id, "outcomes that can be read", "all", str(error))]
+            return [
+                Difference(
+                    "I3", packet_id, "Its shares and entries are reported.", "all", str(error)
+                )
+            ]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
         """Audit a draw: its seed gives the point, this and the odds the prize, stock the unit.
 
-        Odds are those of the campaign's current version; nothing keeps those of earlier ones.
+        Odds are those of the campaign's current version, because earlier ones are not stored.
         """
         try:
             return self._of_draw(campaign_id, user_id, draw_id)
@@ -110,7 +114,7 @@ class Audits:
         draw = self.find_draw(campaign_id, user_id, draw_id)
         if draw is None:
             return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
-        # The key names the draw, whatever its row says.
+        # The key names the draw, regardless of its row.
         draw = replace(draw, campaign_id=campaign_id, user_id=user_id, draw_id=draw_id)
         lottery = self._lottery(campaign_id)
         if lottery and draw.snapshot_version > lottery.version:
@@ -136,7 +140,7 @@ class Audits:
         return differences
 
     def _of_point(self, draw: Draw, lottery: CampaignSnapshot | None) -> Iterator[Difference]:
-        """Yield odds, a point or an id that are not the draw's own."""
+        """Yield odds, a point or an id that do not belong to the draw."""
         campaign_id, user_id, draw_id = draw.campaign_id, draw.user_id, draw.draw_id
         version = draw.snapshot_version
         if lottery and version >= lottery.version:
@@ -196,10 +200,10 @@ class Audits:
         return chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
 
     def log(self, before: Mapping[str, Any]) -> tuple[dict[str, Any], int, list[Difference]]:
-        """Compare the log with its signed head and with *before*, what the last run returned.
+        """Compare the log with its signed head and with *before*, the result of the last run.
 
-        Return what the next run compares, and the number of entries. An attacker who can write the
-        tables can't sign a head or change the last run.
+        Return the state for the next run's comparison, and the number of entries. An attacker who
+        can write the tables cannot sign a head or change the last run.
         """
         differences: list[Difference] = []
 

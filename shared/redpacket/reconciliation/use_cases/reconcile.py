@@ -1,4 +1,4 @@
-"""Reconciliation: SQL compares all rows of an export, and Python audits what SQL can't decide."""
+"""Reconciliation: SQL compares all rows of an export, and Python audits the other facts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from redpacket.reconciliation.use_cases.statements import (
 )
 
 READ_MAX = 2_000
-"""Differing balances that strong reads look at, far more than transactions that an export cuts."""
+"""Number of differing balances that strong reads check, far more than transactions that an export
+splits.
+"""
 
 _OF_PACKETS = frozenset({"I1", "I2", "I3", "I4", "I8"})
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Result of one check; one that looked at nothing proves nothing."""
+    """Result of one check; a check without items proves nothing."""
 
     name: str
     examined: int
@@ -42,7 +44,7 @@ class Checked:
 
 @dataclass(slots=True)
 class Reconciliation:
-    """Result of a run. *log* and *history* are what the next run must find unchanged."""
+    """Result of a run. *log* and *history* must be unchanged in the next run."""
 
     run_id: str
     until_ms: int
@@ -51,13 +53,13 @@ class Reconciliation:
     log: dict[str, Any] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     is_truncated: bool = False
-    """Whether there are more differences than a result names."""
+    """Whether there are more differences than a result lists."""
     is_whole: bool = True
     """Whether every dependency answered."""
     database: str = ""
     """Database of the rows, which later exports change, and of all differences of each check."""
     export: Mapping[str, Any] = field(default_factory=dict)
-    """Export that the next one can build on, as `runs.plan_export` made it."""
+    """Export on which the next one can build, from `runs.plan_export`."""
 
     @property
     def stored(self) -> dict[str, Any]:
@@ -67,7 +69,7 @@ class Reconciliation:
     def take(
         self, name: str, examined: int, differences: Sequence[Difference], more: int = 0
     ) -> None:
-        """Record a check, which has *more* than these *differences*; keep FOUND_MAX of all."""
+        """Record a check with *more* differences than *differences*; keep FOUND_MAX of all."""
         self.checks.append(Checked(name, examined, len(differences) + more))
         existing = set(self.differences)
         new = [
@@ -102,9 +104,9 @@ def reconcile(
 ) -> Reconciliation:
     """Return the result of a run from its *sums* of each check: rows examined and differing.
 
-    *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` tells how far
-    they got. *first* is the result of the first look: a check must differ in both. An export may
-    have part of a transaction, but two never have part of the same one.
+    *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` counts the items
+    that they reached. *first* is the result of the first comparison: a check must differ in both.
+    An export may have part of a transaction, but two exports never have part of the same one.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (
@@ -158,7 +160,7 @@ def reconcile(
 
 
 def _right(wrong: Found, audits: Audits, stop_at_ms: int) -> Found:
-    """Return the accounts whose balances are right by strong reads, until FOUND_MAX are wrong."""
+    """Return the accounts whose balances are correct in strong reads, until FOUND_MAX are wrong."""
     right, wrong_count = list[tuple[str | None, ...]](), 0
     for row in wrong:
         if wrong_count >= FOUND_MAX or audits.clock.now_ms() >= stop_at_ms:
@@ -179,14 +181,14 @@ def _difference(rule: str, row: Sequence[str | None]) -> Difference:
 def _history(
     run: Run, engine: Engine, before: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Difference]]:
-    """Compare the entries that the last run compared: what is booked never changes."""
+    """Compare the entries that the last run compared, because booked entries never change."""
 
     def sums_until(until_ms: int) -> str:
         as_of = replace(run, moving_ms=run.exported_at_ms - until_ms)
         return engine.rows(expanded(texts("audits")["history"], as_of))[0][0] or ""
 
     differences = []
-    # A release before this one kept other sums, by another name.
+    # Releases before this one stored other sums under another name.
     kept = before.get("sealed")
     if kept and (now := sums_until(before["until_ms"])) != kept:
         what = f"entries until {before['until_ms']}"

@@ -30,25 +30,27 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.clients.state_machine import StateMachine
 
 EXPORTED = "exported"
-"""Name of the query that compares the rows of an export with what the engine read of it."""
+"""Name of the query that compares the rows of an export with the rows that the engine read."""
 
 LOOKS = range(1, 5)
-"""Looks of a run: two at changes, and if that fails two at all rows."""
+"""Comparisons of a run: two of changes, and after a failure two of all rows."""
 
 FULL_AFTER_MS = 7 * DAY_MS - 3_600_000
-"""Milliseconds after which all rows are exported: a week, less what a run may begin early."""
+"""Milliseconds after which all rows are exported: a week, less the time by which a run may start
+early.
+"""
 
 WINDOW_MAX_MS = DAY_MS
-"""Milliseconds of changes that DynamoDB exports at most."""
+"""Maximum milliseconds of changes that DynamoDB exports."""
 
 _LATE_MAX_MS = 3_600_000
 """Milliseconds that an export may end early so that its window is not too long."""
 
 
 def start_run(run_id: str, *, runs: StateMachine) -> str:
-    """Start a run and return its id; return the id of a running one instead, if there is one.
+    """Start a run and return its id, or return the id of a running one.
 
-    An export has a price, so nobody can order one with each request.
+    An export costs money, so repeated requests must not each start one.
     """
     if going_on := runs.newest("RUNNING"):
         return going_on[0]
@@ -73,7 +75,7 @@ def last_result(*, runs: StateMachine) -> Mapping[str, Any]:
 def plan_export(
     asked_at_ms: int, before: Mapping[str, Any], *, window_min_ms: int, is_second: bool = False
 ) -> dict[str, Any]:
-    """Return the export to make: the changes since the result *before*, or all rows.
+    """Return the next export: the changes since the result *before*, or all rows.
 
     Changes need a base that had no differences (a second look may build on the first), of the same
     attributes and of this week. The window begins at the base's end, so no change is missed.
@@ -95,9 +97,9 @@ def plan_export(
 
 
 def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[str]:
-    """Return the databases of earlier runs: of good ones, and of those that were stopped.
+    """Return the databases of earlier runs: successful ones, and stopped ones.
 
-    The one of *run_id* takes their place for reports; a run that fails drops its own.
+    The database of *run_id* replaces them for reports; a failed run drops its own.
     """
     stem = database.rpartition("_")[0].removesuffix(run_id.replace("-", "_"))
     ended = [
@@ -107,7 +109,7 @@ def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[s
 
 
 def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
-    """Return the queries that lead the reports in the database *place* to the rows of a run."""
+    """Return the queries that point the reports in the database *place* to the rows of a run."""
     return [
         {"name": name, "sql": f"CREATE OR REPLACE VIEW {place}.{name} AS {query}"}
         for name, query in reports(run, database).items()
@@ -115,10 +117,10 @@ def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
 
 
 def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str, str]]]:
-    """Return what a run asks the engine, in batches whose queries may run side by side.
+    """Return a run's queries for the engine, in batches whose queries may run concurrently.
 
-    *places* name the exported files of each table, and how many rows DynamoDB wrote to them. The
-    last batch are the checks, EXPORTED among them.
+    *places* name the exported files of each table, and the number of rows that DynamoDB wrote to
+    them. The last batch are the checks, EXPORTED among them.
     """
     files = {place["table"]: place["place"] for place in places}
     item_counts = {place["table"]: int(place["item_count"]) for place in places}
@@ -139,9 +141,10 @@ def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str
 
 
 def read_sums(rows: Mapping[str, Sequence[str | None]]) -> dict[str, tuple[int, int]]:
-    """Return how many rows each check looked at, and how many differ, from its first row.
+    """Return the numbers of rows that each check read and found different, from its first row.
 
-    Raises Unavailable if the engine did not read all exported rows: the run would prove nothing.
+    Raises Unavailable if the engine did not read all exported rows, because the run would prove
+    nothing.
     """
     sums = {name: sums_of(row) for name, row in rows.items()}
     _, differing_tables = sums.pop(EXPORTED)

@@ -53,7 +53,7 @@ DAY_MS = 24 * 3_600_000
 BEIJING_MS = 8 * 3_600_000
 
 AUDITED_MS = 26 * 3_600_000
-"""Milliseconds of which Python audits everything: a day and the time between two runs."""
+"""Milliseconds that Python audits completely: a day and the time between two runs."""
 
 AUDITS_MAX = 20_000
 """Packets or draws that Python audits in a run; each takes about ten milliseconds."""
@@ -68,13 +68,13 @@ COUNTS = frozenset(
         *("withdrawn", "lottery", "players"),
     )
 )
-"""Checks of counts that a crowd moves: each export may have half of a transaction."""
+"""Checks of counts that change often: each export may have half of a transaction."""
 
 BALANCE = "balance vs entries"
 """Difference of an account, which strong reads settle."""
 
 KEPT = "check_kept"
-"""Check of single rows with their past, which no export has in half: one look proves it."""
+"""Check of single rows and their history, which no export splits: one comparison proves it."""
 
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files of checks."""
@@ -115,7 +115,7 @@ _CURRENT = r"FROM (SELECT item FROM \1_raw WHERE change IS DISTINCT FROM 'before
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One export and the moment that it is compared as of.
+    """Export and the time as of which it is compared.
 
     Facts since *until_ms* are not judged: a transaction may be partly visible in an export. If it
     has a *base*, the export is of changes to the rows of that database.
@@ -127,11 +127,13 @@ class Run:
     has_receipts: bool = True
     base: str = ""
     alone_fen: int = 10**17
-    """Limit of `ApprovalFen` for all operators, which a UTC day's moves without approval keep."""
+    """Limit of `ApprovalFen` for all operators, which applies to a UTC day's moves without
+    approval.
+    """
 
     @property
     def until_ms(self) -> int:
-        """Return the moment from which facts are left to the next run."""
+        """Return the time from which facts are left to the next run."""
         return self.exported_at_ms - self.moving_ms
 
     @property
@@ -159,7 +161,7 @@ class Run:
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
             "dormant_ms": DORMANT_MS,
-            # Which packets and draws it audits is unknown before the run.
+            # The audited packets and draws are unknown before the run.
             "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
             "place": 1 + int(self.run_id[:2], 16) % 12,
             **{name: ", ".join(f"'{word}'" for word in sorted(of)) for name, of in _WORDS.items()},
@@ -193,7 +195,7 @@ def rows(run: Run) -> dict[str, str]:
 
 
 def checks(run: Run) -> dict[str, str]:
-    """Return the query of each check: subject, what, expected, actual of all that it looked at."""
+    """Return each check's query: subject, what, expected and actual value of every item."""
     return {
         header.split(" ")[0]: expanded(text, run)
         for file in FAMILIES
@@ -214,8 +216,8 @@ def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
 def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
     """Return the statement that makes the files of an export readable.
 
-    Names are exact, because of two that differ in case alone the reader would take the last one.
-    Hive's own names are lowercase, so each other name has a mapping, at any depth.
+    Names are exact, because the reader would take the last of two that differ only in case. Hive's
+    own names are lowercase, so each other name has a mapping, at any depth.
     """
     structs, names = list[str](), {kind.upper() for kind in _KINDS.values()}
     for column, kinds in columns.items():
@@ -236,8 +238,8 @@ def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
 def images(run: Run) -> dict[str, str]:
     """Return the queries of all rows as of the export, by the table that each one fills.
 
-    With a base, they bring its rows up to date: the last image of a key wins, in whatever file it
-    is; a deleted row has none. What a changed row was in the base stays beside it as "before".
+    With a base, the queries update its rows: the last image of a key wins, in whichever file it is;
+    a deleted row has none. The base's version of a changed row stays beside it as "before".
     """
     if not run.base:
         return {
@@ -264,7 +266,7 @@ def images(run: Run) -> dict[str, str]:
 
 
 def exported(run: Run, item_counts: Mapping[str, int]) -> str:
-    """Return the check that the engine reads as many rows as DynamoDB exported of each table."""
+    """Return the check that the engine reads as many rows of each table as DynamoDB exported."""
     suffix, column = ("changes", "keys") if run.base else ("raw", "item")
     return " UNION ALL ".join(
         f"SELECT '{name}' AS subject, 'exported rows' AS what, {item_counts[name]} AS expected,"  # noqa: S608
@@ -279,7 +281,7 @@ def filled(name: str, query: str) -> str:
 
 
 def reports(run: Run, database: str) -> dict[str, str]:
-    """Return the query of each report over the typed rows that a run keeps in *database*."""
+    """Return the query of each report over the typed rows of a run in *database*."""
     typed = re.compile(rf"(?<=FROM |JOIN )({'|'.join(texts('rows'))})\b")
     return {
         name: typed.sub(rf"{database}.\1", expanded(text, run))
@@ -288,7 +290,7 @@ def reports(run: Run, database: str) -> dict[str, str]:
 
 
 def counted(check: str) -> str:
-    """Return the query of how many rows a check looked at, and how many of them differ."""
+    """Return the query for the numbers of rows that a check read and found different."""
     return (
         "SELECT COUNT(*) AS examined, COALESCE(SUM(CASE WHEN expected IS DISTINCT FROM actual"  # noqa: S608
         f" THEN 1 ELSE 0 END), 0) AS differences FROM ({check}) c"
@@ -304,11 +306,11 @@ def differing(check: str) -> str:
 
 
 def confirmed(name: str, check: str, first: str) -> str:
-    """Return the query of what a second look reports of a check that differed in the first.
+    """Return the query for the second report of a check that differed in the first comparison.
 
-    It reports all that it sees, because the writer of a row may change its words and numbers
-    between the looks. Only a count must be one that the first look kept in the table *first*. A
-    changed row that the first look saw remains one.
+    It reports everything that it finds, because the writer of a row may change its texts and
+    numbers between the comparisons. Only a count must also be in the first comparison's table
+    *first*. A changed row from the first comparison stays reported.
     """
     if name == KEPT:
         return f"{differing(check)} UNION SELECT * FROM {first}"  # noqa: S608
@@ -319,7 +321,7 @@ def confirmed(name: str, check: str, first: str) -> str:
 
 
 def shown(table: str, limit: int = FOUND_MAX) -> str:
-    """Return the query of the differences that a result names, of those in *table*."""
+    """Return the query for the differences that a result lists, from those in *table*."""
     return f"SELECT * FROM {table} ORDER BY subject, what LIMIT {limit}"  # noqa: S608
 
 
@@ -346,7 +348,7 @@ def attributes(run: Run) -> dict[str, Fields]:
 
 
 def _kept(run: Run, table: str, names: str) -> str:
-    """Return the query of changed and removed rows, with the *names* whose values were not kept."""
+    """Return the query of changed and removed rows, with the *names* of the changed values."""
     kinds = attributes(run)[table]
     changed = " || ".join(
         f"CASE WHEN b.item.{name}.{kinds[name]} IS NOT NULL AND b.item.{name}.{kinds[name]}"
@@ -362,7 +364,7 @@ def _kept(run: Run, table: str, names: str) -> str:
 
 
 def _field(kind: str, name: str) -> str:
-    if kind == "flag":  # code asks whether it exists, so one of another type counts, too
+    if kind == "flag":  # Code asks whether it exists, so one of another type also counts.
         return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
     if kind == "text":
         return f"item.{name}.s"

@@ -11,7 +11,9 @@ from redpacket.platform.runtime import InParallel
 from redpacket.users.model import CURSOR, KEPT_S, PAGE, NoticeKind, UserNotice
 
 _MARKER = "~"
-"""Sort key of the row with the time until which the user has read all notices, after the others."""
+"""Sort key of the row that stores the time until which the user has read all notices; it sorts
+after the others.
+"""
 
 
 class DynamoNotices:
@@ -34,7 +36,7 @@ class DynamoNotices:
     def list_newest(
         self, user_id: str, cursor: str | None, now_ms: int
     ) -> tuple[list[UserNotice], int, str | None]:
-        """Return a page of notices, the number of its unread ones, and the next cursor.
+        """Return a page of notices, the number of unread ones on it, and the next cursor.
 
         Eventually consistent. A page after a cursor has no unread ones. Raises InvalidRequest for a
         bad cursor.

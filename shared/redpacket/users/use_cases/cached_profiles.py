@@ -1,4 +1,4 @@
-"""Process cache of profiles, because a crowd looks at the same few users."""
+"""Process cache of profiles, because many viewers see the same few users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZE_MAX = 20_000
 
 
 class CachedProfiles:
-    """Cache that skips missing profiles: an early read may have come before the write."""
+    """Cache that skips missing profiles, because an early read may have preceded the write."""
 
     def __init__(self, profiles: ProfileRepository, *, clock: Clock) -> None:
         self._profiles = profiles

@@ -39,8 +39,8 @@ _KINDS = {
 class CallbackKeys:
     """Subset of the merchant's keys that verifies callbacks and cannot sign.
 
-    All but *mch_id* may be several, while one is replaced: ids and APIv3 keys separated by spaces,
-    PEM texts of public keys and certificates one after the other.
+    All except *mch_id* may have several values during a rotation: ids and APIv3 keys separated by
+    spaces, and concatenated PEM texts of public keys and certificates.
     """
 
     mch_id: str

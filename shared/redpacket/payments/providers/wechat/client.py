@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """Refusal code of the provider, or ""."""
+        """Provider's refusal code, or ""."""
         code = self.body.get("code", "")
         # Codes may be logged, so accept only the length and letters of the provider's codes.
         is_code = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum()

@@ -15,8 +15,8 @@ _API_V3_KEY_BYTES = 32
 def read_public_keys(public_key: str, public_key_id: str) -> dict[str, RSAPublicKey]:
     """Return the keys by `key_id_of`, public keys before platform certificates.
 
-    While a merchant moves to the public key, WeChat Pay also signs with the certificate. Its serial
-    number is its id, so *public_key_id* may omit it. Raises ValueError.
+    While a merchant migrates to the public key, WeChat Pay also signs with the certificate. Its
+    serial number is its id, so *public_key_id* may omit it. Raises ValueError.
     """
     keys, certificates = [], {}
     for pem in _PEM.finditer(public_key):
@@ -50,5 +50,5 @@ def read_api_v3_keys(text: str) -> list[bytes]:
 
 
 def key_id_of(text: str) -> str:
-    """Return an id or serial number as it is compared: it may have any case and leading zeros."""
+    """Return the comparable form of an id or serial number, without case and leading zeros."""
     return text.upper().lstrip("0")
