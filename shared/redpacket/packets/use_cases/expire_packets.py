@@ -47,8 +47,7 @@ LATE_MS = 600_000
 """Milliseconds after which a due packet of any size comes before small ones."""
 
 CLOSE_LATE_MS = 900_000
-"""Milliseconds after a packet's end at which a wait for claims or the cache is an alarm.
-"""
+"""Milliseconds after a packet's end at which a wait for claims or the cache is an alarm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,7 @@ _LARGE_LOAD_LIFE_MS = 3_000
 """Milliseconds until another caller may load: 20,000 shares take one second."""
 
 WAITS_MS = (5, 10, 20, 40, 80, 160)
-"""Pauses of a waiting caller in ms; they exceed a load's lease, so a dead load causes no 503.
-"""
+"""Pauses of a waiting caller in ms; they exceed a load's lease, so a dead load causes no 503."""
 
 _TRIES = 4
 """Loads per caller. Each one repairs the cache for this user, so a second is rare."""
