@@ -318,7 +318,7 @@ def test_rows_about_money_never_expire() -> None:
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "chat.chat_funding": 3,
-        "chat.chats": 2,
+        "chat.chats": 3,
         "chat.keys": 1,
         "operations.allowances": 2,
         "payments.authorizations": 1,
