@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from redpacket_cli import lists
@@ -279,7 +279,16 @@ def audit(context: typer.Context, packet_id: PacketId) -> None:
     """Check the invariants of one packet; exit code 1 where one is broken."""
     session = session_of(context)
     result = session.target.operator.get(f"/admin/packets/{packet_id}/audit")
-    session.screen.report(result, shown.differences(result["differences"]))
+    told: RenderableType = (
+        Text(f"Everything adds up in {result['share_count']} shares.", style="green")
+        if result["ok"]
+        else shown.differences(result["differences"])
+    )
+    if waiting := result["unsettled_count"]:
+        since = shown.moment(result["unsettled_since_ms"])
+        step = Text(f"Not paid out yet: {waiting} claims, since {since}. Next: redpacket doctor")
+        told = Group(told, step)
+    session.screen.report(result, told)
     if not result["ok"]:
         raise typer.Exit(Exit.FOUND)
 

@@ -125,7 +125,10 @@ ZH = {
     # Results.
     "none": "没有",
     "More pages follow.": "后面还有。",
-    "Everything adds up.": "账目全部相符。",
+    "Everything adds up in {} shares.": "{} 份账目全部相符。",
+    "Not paid out yet: {} claims, since {}. Next: redpacket doctor": (
+        "尚未入账：{} 份，自 {} 起。下一步：redpacket doctor"
+    ),
     "Everything adds up in {} of {} checks; the others examined no rows.": (
         "{} 项检查（共 {} 项）账目全部相符；其余检查没有读到任何行。"
     ),

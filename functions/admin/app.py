@@ -66,7 +66,7 @@ from redpacket.platform.http.parameters import key_hash_of
 from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 from redpacket.platform.settings import settings
 from redpacket.reconciliation.api.views import audit_view
-from redpacket.reconciliation.use_cases.audit_packet import audit_packet as find_differences
+from redpacket.reconciliation.use_cases.audit_packet import audit_packet as run_audit
 from redpacket.users.api.schemas import CampaignMoneyBody, DepositBody
 
 if TYPE_CHECKING:
@@ -182,13 +182,13 @@ def unmark_account(request: HttpRequest) -> HttpAnswer[CampaignAccount]:
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     """Check the invariants of one packet."""
-    differences = find_differences(
+    audit = run_audit(
         named_packet_of(request),
         packets=containers.packets.repository,
         ledger=containers.packets.ledger,
         clock=containers.platform.clock,
     )
-    return HttpAnswer(without_ids(request, audit_view(differences)))
+    return HttpAnswer(without_ids(request, audit_view(audit)))
 
 
 @handler.route("GET /admin/switches", scopes=WATCHERS)

@@ -583,7 +583,8 @@ def test_an_audit_finds_one_excess_fen(
     packet = sender.send().json()
     packet_id, account = packet["packet_id"], user_account(sender.user_id)
     path = f"/admin/packets/{packet_id}/audit"
-    assert operator.http.get(path).json() == {"ok": True, "differences": []}
+    nothing = {"share_count": 0, "unsettled_count": 0, "unsettled_since_ms": None}
+    assert operator.http.get(path).json() == {"ok": True, "differences": [], **nothing}
     key = keys.entry(account, packet["created_at_ms"], send_id(packet_id))
     row = system.dynamo.tables["accounts"][key["pk"], key["sk"]]
 

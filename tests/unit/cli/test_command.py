@@ -137,6 +137,24 @@ class Journal:
         return [change["after"] for (change,) in filter(None, changes)]
 
 
+def _audited(*differences: Any, unsettled_since_ms: int | None = None) -> httpx.Response:
+    count = 3 if unsettled_since_ms else 0
+    counts = {"share_count": 9, "unsettled_count": count, "unsettled_since_ms": unsettled_since_ms}
+    return _ok(ok=not differences, differences=differences, **counts)
+
+
+def test_an_audit_says_what_it_examined_and_what_is_not_paid_out(stack: Stack) -> None:
+    route = f"GET /admin/packets/{PACKET}/audit"
+    stack.answers[route] = _audited()
+    done = stack.run("audit", PACKET).stdout
+    stack.answers[route] = _audited(unsettled_since_ms=1_800_000_000_000)
+    waiting = stack.run("audit", PACKET)
+
+    assert done == "Everything adds up in 9 shares.\n"
+    assert waiting.exit_code == 0
+    assert "Not paid out yet: 3 claims, since 2027-01-15" in waiting.stdout
+
+
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     monkeypatch.setattr("time.sleep", lambda _: None)
@@ -151,8 +169,8 @@ def test_the_exit_code_depends_on_the_result(stack: Stack) -> None:
     route = f"GET /admin/packets/{PACKET}/audit"
     ended = []
     for answer in (
-        _ok(ok=True, differences=[]),
-        _ok(ok=False, differences=[_difference()]),
+        _audited(),
+        _audited(_difference()),
         _problem(404, "packet_not_found"),
         _problem(503, "unavailable"),
         _problem(429, "rate_limited"),

@@ -200,7 +200,7 @@ def test_a_share_whose_settled_mark_was_removed_is_not_paid_again() -> None:
     told = audit_packet(
         packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
     )
-    assert {"I1", "I2", "I4"} & {difference.rule for difference in told}
+    assert {"I1", "I2", "I4"} & {difference.rule for difference in told.differences}
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_claim_of_an_uninvited_user_is_not_paid_and_is_reported() -> None:
 
     assert system.balance_fen("thief") == 0
     assert [name for name, _ in system.logger.errors] == ["claim_refused"]
-    (audited,) = system.process().audit_packet(packet.packet_id)
+    (audited,) = system.process().audit_packet(packet.packet_id).differences
     assert audited in system.reconcile().differences
     assert (audited.rule, audited.what, audited.actual) == ("I3", "taker of share 2", "thief")
 
@@ -351,7 +351,7 @@ def test_a_claim_outside_the_chat_of_a_packet_is_not_paid_and_is_reported() -> N
 
     assert system.balance_fen("ann") == member.amount_fen
     assert system.balance_fen("thief") == 0
-    (audited,) = system.process().audit_packet(packet.packet_id)
+    (audited,) = system.process().audit_packet(packet.packet_id).differences
     night = system.reconcile()
     assert audited in night.differences
     assert (audited.rule, audited.actual) == ("I3", "thief")

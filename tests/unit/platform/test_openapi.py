@@ -38,7 +38,9 @@ from redpacket.platform.http.problems import problem_of
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.user import User
 from redpacket.reconciliation.api.views import audit_view, reconciliation_view
+from redpacket.reconciliation.checks.packets import Tally
 from redpacket.reconciliation.ports import StoredRun
+from redpacket.reconciliation.use_cases.audit_packet import PacketAudit
 from redpacket.reconciliation.use_cases.reconcile import Checked, Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody
 from redpacket.users.ports import Profile
@@ -283,7 +285,7 @@ def _shown() -> Iterator[tuple[str, Any]]:
         for profiles in ({}, {packet.sender.user_id: Profile("sender", is_erased=True)}):
             yield "Received", views.received_list_view(received, views.UserPresenter(profiles))
     for differences in ([], DIFFERENCES):
-        yield "Audit", audit_view(differences)
+        yield "Audit", audit_view(PacketAudit(differences, Tally(unsettled_since_ms=NOW_MS)))
         stored = Reconciliation("3f", NOW_MS, [Checked("check_shares", 7, 1)], differences).stored
         yield (
             "Reconciliation",

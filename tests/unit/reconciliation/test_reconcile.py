@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.split import Terms
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
-from redpacket.reconciliation.use_cases.audit_packet import audit_packet
+from redpacket.reconciliation.use_cases.audit_packet import PacketAudit, audit_packet
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
 from testing.builders import NOW_MS, a_campaign, a_refund, list_shares
@@ -55,11 +55,11 @@ def _key(key: dict[str, str]) -> tuple[str, str]:
     return key["pk"], key["sk"]
 
 
-def _audit(system: InMemorySystem, packet_id: str) -> list[Difference]:
+def _audit(system: InMemorySystem, packet_id: str) -> PacketAudit:
     return audit_packet(packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock)
 
 
-def _rules(differences: list[Difference]) -> Rules:
+def _rules(differences: Iterable[Difference]) -> Rules:
     return {(difference.rule, difference.subject) for difference in differences}
 
 
@@ -180,7 +180,7 @@ def test_a_changed_or_lost_row_is_found(
     ]
     # An audit of the packet reports the same, except for balances.
     of_packet = {told for told in wanted if told[1] == packet_id}
-    assert of_packet <= _rules(_audit(town, packet_id)) | {("I2", packet_id)}
+    assert of_packet <= _rules(_audit(town, packet_id).differences) | {("I2", packet_id)}
     if expected == {("I4", P)}:
         user = "ann" if change is None else "bob"
         assert all(user in difference.what for difference in reconciliation.differences)
@@ -284,7 +284,10 @@ def test_terms_that_differ_from_the_promised_ones_are_found(
 def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() -> None:
     system = InMemorySystem()
     packet = system.send(count=2)
-    system.grab(packet, "ann")
+    share = system.grab(packet, "ann").share
+    waiting = _audit(system, packet.packet_id).tally
+    assert (waiting.share_count, waiting.unsettled_count) == (1, 1)
+    assert waiting.unsettled_since_ms == share.decided_at_ms
     reads = [list_shares(system.packets, packet.packet_id)]
     system.settle()
     scan = system.packets.scan_shard_shares
@@ -294,7 +297,9 @@ def test_money_that_moves_between_the_reads_of_an_audit_is_not_a_difference() ->
 
     system.packets.scan_shard_shares = behind  # type: ignore[method-assign]
 
-    assert _audit(system, packet.packet_id) == []
+    audit = _audit(system, packet.packet_id)
+    assert audit.differences == []
+    assert (audit.tally.share_count, audit.tally.unsettled_count) == (1, 0)
     assert not reads
 
 

@@ -30,6 +30,13 @@ class Audit(TypedDict):
 
     ok: Annotated[bool, about("Whether all rules hold.")]
     differences: Differences
+    share_count: Annotated[Count, about("Claimed and refunded shares that were examined.")]
+    unsettled_count: Annotated[
+        Count, about("Claims whose money is not paid out yet; a late one is a difference.")
+    ]
+    unsettled_since_ms: Annotated[
+        AtMs | None, about("Time of the oldest of these claims; null if there is none.")
+    ]
 
 
 class StartedRun(TypedDict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from redpacket.platform.http.parameters import path_id
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from redpacket.platform.difference import Difference
     from redpacket.reconciliation.api import answers
     from redpacket.reconciliation.ports import StoredRun
+    from redpacket.reconciliation.use_cases.audit_packet import PacketAudit
 
 RUN_ID = "[0-9a-f_-]{1,80}"
 """Name of an execution: ours, or one that the schedule derived from its ids."""
@@ -19,11 +19,14 @@ RUN_ID = "[0-9a-f_-]{1,80}"
 run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started it.")
 
 
-def audit_view(differences: Sequence[Difference]) -> answers.Audit:
+def audit_view(audit: PacketAudit) -> answers.Audit:
     """Return the result of an audit."""
     return {
-        "ok": not differences,
-        "differences": [_difference_view(difference) for difference in differences],
+        "ok": not audit.differences,
+        "differences": [_difference_view(difference) for difference in audit.differences],
+        "share_count": audit.tally.share_count,
+        "unsettled_count": audit.tally.unsettled_count,
+        "unsettled_since_ms": audit.tally.unsettled_since_ms,
     }
 
 

@@ -31,6 +31,8 @@ class Tally:
     settled_fen: int = 0
     refunded_fen: int = 0
     unsettled_count: int = 0
+    unsettled_since_ms: int | None = None
+    """Time of the oldest unsettled claim."""
     refunds: Counter[tuple[int, int]] = field(default_factory=Counter)
     """Refunded fen, by the first share of a chunk and its time."""
 
@@ -43,6 +45,8 @@ class Tally:
                 self.refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
             elif share.settled_at_ms is None:
                 self.unsettled_count += 1
+                since_ms = self.unsettled_since_ms or share.decided_at_ms
+                self.unsettled_since_ms = min(since_ms, share.decided_at_ms)
             else:
                 self.settled_fen += share.amount_fen
         return self

@@ -6,7 +6,8 @@ they cannot write. Memory use is bounded for any packet size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from redpacket.ledger.model import Entry
@@ -46,16 +47,26 @@ BETWEEN_LOOKS_MS = 300
 """A committing transaction may be partly visible for some milliseconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class PacketAudit:
+    """At most FOUND_MAX differences, and sums of the shares that were examined."""
+
+    differences: Sequence[Difference]
+    tally: Tally
+
+
 def audit_packet(
     packet_id: str, *, packets: PacketReader, ledger: Ledger, clock: Clock
-) -> list[Difference]:
-    """Return at most FOUND_MAX differences. Raises PacketNotFound."""
-    now_ms = clock.now_ms()
-    return seen_twice(
-        lambda: islice(_differences(packet_id, packets, ledger, now_ms), FOUND_MAX),
-        clock,
-        BETWEEN_LOOKS_MS,
-    )
+) -> PacketAudit:
+    """Audit a packet. Raises PacketNotFound."""
+    now_ms, tally = clock.now_ms(), Tally()
+
+    def look() -> Iterable[Difference]:
+        nonlocal tally
+        tally = Tally()
+        return islice(_differences(packet_id, tally, packets, ledger, now_ms), FOUND_MAX)
+
+    return PacketAudit(seen_twice(look, clock, BETWEEN_LOOKS_MS), tally)
 
 
 def seen_twice(
@@ -69,12 +80,11 @@ def seen_twice(
 
 
 def _differences(
-    packet_id: str, packets: PacketReader, ledger: Ledger, now_ms: int
+    packet_id: str, tally: Tally, packets: PacketReader, ledger: Ledger, now_ms: int
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise PacketNotFound
-    tally = Tally()
     shards = range(shard_count(packet_id))
     shares = chain.from_iterable(packets.scan_shard_shares(packet_id, shard) for shard in shards)
     while page := list(islice(shares, _SHARES_AT_ONCE)):

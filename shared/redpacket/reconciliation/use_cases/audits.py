@@ -84,7 +84,7 @@ class Audits:
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
         try:
-            return audit_packet(
+            audit = audit_packet(
                 packet_id, packets=self.packets, ledger=self.ledger, clock=self.clock
             )
         except PacketNotFound:
@@ -92,11 +92,8 @@ class Audits:
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
-            return [
-                Difference(
-                    "I3", packet_id, "Its shares and entries are reported.", "all", str(error)
-                )
-            ]
+            return [Difference("I3", packet_id, "outcomes that can be read", "all", str(error))]
+        return [*audit.differences]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
         """Audit a draw: its seed gives the point, this and the odds the prize, stock the unit.
