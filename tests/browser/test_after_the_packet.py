@@ -104,6 +104,21 @@ def test_an_opened_packet_is_a_conversation_that_the_luckiest_user_continues(
     english.shoot("packet-best-luck-en")
 
 
+def test_one_share_alone_is_not_the_best_luck_and_asks_for_no_relay(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(count=1, total_fen=520)
+    dot = a_person("Dot-Alone", f"/packets/{packet_id}")
+    coin(dot.page).click()
+    state(dot.page, "opened").to_be_visible()
+
+    expect(dot.page.get_by_text("1 个红包共 5.20 元")).to_be_visible()
+    expect(dot.page.get_by_role("link", name="我也发一个")).to_be_visible()
+    expect(dot.page.get_by_text("手气最佳")).to_have_count(0)
+    expect(dot.page.locator("red-packet .is-best")).to_have_count(0)
+    dot.audit_views("packet-one-share")
+
+
 def test_a_sender_ends_their_packet_and_reads_the_refund(
     a_person: MakePerson, operator: Operator
 ) -> None:

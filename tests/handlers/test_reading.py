@@ -141,9 +141,9 @@ def test_the_luckiest_is_named_after_the_last_share(
 def test_an_expired_packet_has_a_luckiest_among_its_claimers(
     a_user: MakeUser, sender: HttpUser, invoke: Invoke, eventually: Eventually
 ) -> None:
-    claimer, late = a_user(), a_user()
+    claimers, late = [a_user(), a_user()], a_user()
     sent = sender.send(count=3, expires_in_s=3).json()
-    claim = claimer.grab(sent["packet_id"]).json()
+    claims = _grab_all(sent["packet_id"], claimers)
 
     def closed() -> dict[str, Any] | None:
         invoke("ExpireFunction", {"source": "aws.events"})
@@ -152,14 +152,39 @@ def test_an_expired_packet_has_a_luckiest_among_its_claimers(
 
     record = eventually(closed)
 
-    assert record["luckiest"]["amount_fen"] == claim["amount_fen"]
+    amounts = [claim["amount_fen"] for claim in claims]
+    assert record["luckiest"]["amount_fen"] == max(amounts)
     assert record["closed_at_ms"] >= record["expires_at_ms"]
     assert record["emptied_in_ms"] is None
-    assert record["refunded_fen"] == 1000 - claim["amount_fen"]
-    assert (record["claimed_count"], record["remaining_count"]) == (1, 2)
-    assert claimer.http.get("/me/received").json()["luckiest_count"] == 1
+    assert record["refunded_fen"] == 1000 - sum(amounts)
+    assert (record["claimed_count"], record["remaining_count"]) == (2, 1)
+    best = claimers[amounts.index(max(amounts))]
+    assert best.http.get("/me/received").json()["luckiest_count"] == 1
     assert late.grab(sent["packet_id"]).json()["code"] == "packet_expired"
-    assert claimer.grab(sent["packet_id"]).json()["outcome"] == "already_claimed"
+    assert best.grab(sent["packet_id"]).json()["outcome"] == "already_claimed"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_one_claim_alone_is_compared_with_nothing_and_has_no_luck(
+    system: InMemorySystem, a_user: MakeUser, sender: HttpUser, count: int
+) -> None:
+    claimer = a_user()
+    packet_id = sender.send(count=count, expires_in_s=3).json()["packet_id"]
+    claimer.grab(packet_id)
+    records = [sender.record(packet_id)]
+    system.settle()
+    system.pass_time(60_000)
+    system.sweep()
+    system.pass_time(60_000)
+    system.sweep()
+
+    records.append(sender.record(packet_id))
+    received = claimer.http.get("/me/received").json()
+
+    assert records[1]["closed_at_ms"] or records[1]["status"] == "emptied"
+    assert [record["luckiest"] for record in records] == [None, None]
+    assert not any(record["claims"][0]["is_luckiest"] for record in records)
+    assert (received["items"][0]["is_luckiest"], received["luckiest_count"]) == (False, 0)
 
 
 @pytest.mark.parametrize("kind", ["equal", "lucky"])
@@ -399,15 +424,15 @@ def test_a_user_has_the_name_in_the_token_until_they_choose_another(a_user: Make
 def test_a_profile_is_shown_with_its_user_and_is_replaced_as_a_whole(
     a_user: MakeUser, sender: HttpUser
 ) -> None:
-    claimer = a_user(nickname="From the token")
-    packet_id = sender.send(total_fen=100, count=1).json()["packet_id"]
-    claimer.grab(packet_id)
+    claimer, other = a_user(nickname="From the token"), a_user()
+    packet_id = sender.send(total_fen=100, count=2).json()["packet_id"]
+    _grab_all(packet_id, [claimer, other])
     profiles: list[dict[str, str | None]] = [
         {"nickname": "发红包的人", "avatar_url": "https://images.example/a.png?size=64"},
         {"nickname": "👍🏽" * 32, "avatar_url": None},
     ]
 
-    for user, profile in zip((sender, claimer), profiles, strict=True):
+    for user, profile in zip((sender, claimer, other), [*profiles, profiles[1]], strict=True):
         assert user.http.put("/me/profile", json=profile).is_success
 
     record = claimer.record(packet_id)
@@ -448,7 +473,7 @@ def test_the_lists_of_sent_and_received_packets_have_yearly_totals(
     assert sorted(amounts) == sorted([claims[0]["amount_fen"], 1000])
     assert (received["total_fen"], received["count"]) == (sum(amounts), 2)
     is_luckiest = claims[0]["amount_fen"] >= claims[1]["amount_fen"]
-    assert received["luckiest_count"] == 1 + is_luckiest
+    assert received["luckiest_count"] == int(is_luckiest)
     assert before == {"items": [], "total_fen": 0, "count": 0, "luckiest_count": 0, "next": None}
     assert sender.http.get("/me/sent").json() == sent
 

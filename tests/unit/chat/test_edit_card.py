@@ -69,7 +69,7 @@ def test_a_card_of_an_expired_packet_says_that_the_rest_is_refunded(loft: ChatSy
         "🧧 ann 的红包",
         "恭喜发财",
         "已结束，领取了 1/3 个，其余退回",
-        f"👑 bob  {amount}  手气最佳",
+        f"bob  {amount}",
     ]
 
 

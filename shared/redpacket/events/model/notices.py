@@ -56,5 +56,5 @@ def _of_closed(packet: Packet, event: Event) -> Iterator[UserNotice]:
             kind, amount_fen = NoticeKind.PACKET_REFUNDED, end.refunded_fen
             yield UserNotice(sender_id, kind, at_ms, packet_id, amount_fen)
     best = end.luckiest
-    if best and packet.has_luckiest and end.claimed_count > 1:
+    if best and packet.has_luckiest:
         yield UserNotice(best.user_id, NoticeKind.BEST_LUCK, at_ms, packet_id, best.amount_fen)

@@ -206,8 +206,9 @@ def claimer_of(share: Share) -> Claimer:
 
 
 def luckiest(shares: Iterable[Share]) -> Share | None:
-    """Return the claim of the largest amount (手气最佳); the earliest wins a tie."""
-    return min((s for s in shares if s.status is ShareStatus.CLAIMED), key=luck_of, default=None)
+    """Return the largest of two or more claims (手气最佳); the earliest wins a tie."""
+    claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
+    return min(claims, key=luck_of) if len(claims) > 1 else None
 
 
 def luck_of(share: Share) -> tuple[int, int, int]:

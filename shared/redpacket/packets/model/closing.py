@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from redpacket.packets.model.claim import Share, ShareStatus, claimer_of, luckiest
+from redpacket.packets.model.claim import Share, ShareStatus, claimer_of, luck_of
 from redpacket.packets.model.packet import Packet, PacketEnd, shard_count
 
 
@@ -30,7 +30,8 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
     is_whole = len(shares) == share_count
     if not is_whole or any(share.settled_at_ms is None for share in claimed):
         return None
-    best = luckiest(claimed)
+    # Another shard may have the claim that this one is compared with.
+    best = min(claimed, key=luck_of, default=None)
     return PacketEnd(
         claimed_count=len(claimed),
         claimed_fen=sum(share.amount_fen for share in claimed),
@@ -45,6 +46,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
 def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
     """Return a packet's final sums from those of all its shards."""
     shards = list(ends)
+    claimed_count = sum(shard.claimed_count for shard in shards)
     # Like `luckiest`: the largest amount, then the earliest time, then the lowest number.
     best = min(
         (shard.luckiest for shard in shards if shard.luckiest),
@@ -53,11 +55,11 @@ def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
     )
     refund_times = [shard.refunded_at_ms for shard in shards if shard.refunded_at_ms is not None]
     return PacketEnd(
-        claimed_count=sum(shard.claimed_count for shard in shards),
+        claimed_count=claimed_count,
         claimed_fen=sum(shard.claimed_fen for shard in shards),
         refunded_count=sum(shard.refunded_count for shard in shards),
         refunded_fen=sum(shard.refunded_fen for shard in shards),
         refunded_at_ms=max(refund_times, default=None),
         last_claimed_at_ms=max(shard.last_claimed_at_ms for shard in shards),
-        luckiest=best,
+        luckiest=best if claimed_count > 1 else None,
     )
