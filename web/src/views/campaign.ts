@@ -114,15 +114,16 @@ export class CampaignView extends View {
     // Renders again only while a countdown is shown.
     if (startsAtMs > nowMs - 1000) this.requestUpdate();
     const lookAtMs = this.#isRead ? 0 : Math.min(startsAtMs + this.#spreadMs, this.#idsMs(campaign.rains[0]));
-    const nextMs = this.#isRead ? this.#nextLookMs(campaign, nowMs) : this.#askedAtMs + SPREAD_MS;
+    const nextMs = this.#isRead ? this.#nextLookMs(campaign) : this.#askedAtMs + SPREAD_MS;
     if (nowMs < Math.max(lookAtMs, nextMs) || campaign.state === "ended") return;
     // One poll after the end shows that it is over.
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
-  /** Time of the next poll: players of a rain request its ids once, and not during a round. */
-  #nextLookMs({ rains }: Schemas["Campaign"], nowMs: number): number {
-    const round = rains.find(({ ends_at_ms: endMs }) => endMs > nowMs);
+  /** Time of the next poll: players of a rain request its ids once, and its podium once after the end. */
+  #nextLookMs({ rains }: Schemas["Campaign"]): number {
+    // The last answer has no podium of a round that ended after it.
+    const round = rains.find(({ ends_at_ms: endMs }) => endMs > this.#askedAtMs);
     if (!round) return this.#askedAtMs + LOOK_MS;
     if (round.packets.length) return round.ends_at_ms + SPREAD_MS + this.#spreadMs;
     const idsMs = this.#idsMs(round);
