@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
-from tests.browser.test_campaigns import plan
+from tests.browser.test_campaigns import plan, put_prize
 
 BAD = "新\u202e年"
 """Text with a character that reverses the direction of the following ones."""
@@ -163,6 +163,40 @@ def test_two_fields_with_the_same_name_have_separate_notes(
     expect(boss.page.locator(".refused")).to_have_count(2)
     assert len(_ids(boss.page)) == len(set(_ids(boss.page)))
     assert boss.audit(is_strict=True) == []
+
+
+FORMS = {
+    "a deposit without a user": ("/operator/deposits", "入账", "user", "请填写"),
+    "an audience without a file": ("/operator/campaigns/{}", "上传", "users", "请选择"),
+    "a stock's difference": ("/operator/campaigns/{}", "改库存", "delta", "最多 1000000"),
+    "a rain without a sum": ("/operator/campaigns/{}", "发红包雨", "total", "请填写"),
+    "a sum of a top-up": ("/wallet", "充值", "amount", "请填写"),
+}
+"""Path, button, field and Chinese note of forms that the browser refuses."""
+
+
+@pytest.mark.parametrize("case", FORMS)
+def test_what_the_browser_refuses_is_told_in_the_language_of_the_page(
+    a_person: MakePerson, operator: Operator, case: str
+) -> None:
+    path, button, name, note = FORMS[case]
+    campaign_id = plan(operator, budget_fen=10_000)
+    put_prize(operator, campaign_id, "tea")
+    boss = a_person("Operator", path.format(campaign_id), locale="en-US")
+    boss.speak("zh-CN")
+    page = boss.page
+    if name == "delta":
+        page.locator("[name=delta]").fill("1000001")
+    page.get_by_role("button", name=re.compile(f"^{button}")).first.click()
+    if button == "发红包雨":
+        page.get_by_role("dialog").get_by_role("button", name=button).click()
+
+    field = page.locator(f"[name={name}][aria-invalid=true]")
+    expect(field).to_have_count(1)
+    expect(_note(field, page)).to_have_text(note)
+    expect(field).to_be_focused()
+    assert boss.audit(is_strict=True) == []
+    boss.shoot(f"refused-{case.replace(' ', '-')}", full=False)
 
 
 def test_signing_out_of_the_console_requires_a_confirmation(a_person: MakePerson) -> None:

@@ -66,7 +66,9 @@ function sumField(leftFen: number) {
     input.setCustomValidity(isWrong ? read || o("bad_amount") : "");
     input.nextElementSibling!.textContent = read;
   };
-  const input = html`<input name="total" data-api="total_fen" inputmode="decimal" required autocomplete="off" @input=${type} />`;
+  // Then the field's note says why.
+  const hide = ({ target }: Event) => ((target as HTMLInputElement).nextElementSibling!.textContent = "");
+  const input = html`<input name="total" data-api="total_fen" inputmode="decimal" required autocomplete="off" @input=${type} @invalid=${hide} />`;
   return field(o("total"), html`${input}<small aria-live="polite"></small>`);
 }
 

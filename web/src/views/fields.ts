@@ -35,6 +35,33 @@ export function markField(field: Field, problem: string): boolean {
   return false;
 }
 
+/** Tells what the browser refuses at the field: its own bubbles speak the browser's language, not the page's. */
+addEventListener(
+  "invalid",
+  (event) => {
+    event.preventDefault();
+    const field = event.target as Field;
+    tell(field, ruleOf(field));
+    // All fields of the form are told in turn; the first one gets the focus.
+    if (isTelling) return;
+    isTelling = true;
+    field.focus();
+    setTimeout(() => (isTelling = false));
+  },
+  true,
+);
+
+let isTelling = false;
+
+/** The broken rule of a field, in the reader's language. */
+function ruleOf({ validity, validationMessage, type, min, max }: Field): string {
+  if (validity.customError) return validationMessage;
+  if (validity.valueMissing) return p(/^(file|select)/.test(type) ? "choose" : "fill_in");
+  if (validity.rangeUnderflow) return p("at_least", { n: min });
+  if (validity.rangeOverflow) return p("at_most", { n: max });
+  return problemText("invalid_request");
+}
+
 /** The field of an API name, or of the list or object that contains it. */
 function fieldOf(root: ParentNode, name: string): Field | undefined {
   for (let path = name; path; path = path.slice(0, Math.max(0, path.lastIndexOf(".")))) {
