@@ -7,6 +7,7 @@ import httpx
 from playwright.sync_api import expect
 
 from local.places import ROOT
+from local.stack import Stack
 from testing.pictures import exif_segment
 from testing.platform.servers import wait_for
 from tests.browser.conftest import SHOTS, BrowserUser, MakePerson, Operator
@@ -129,6 +130,61 @@ def test_limits_are_shown_while_the_user_types_an_amount(
     expect(una.page.get_by_label("付款方式")).to_have_value("wechat")
     una.agree()
     expect(una.page.locator(".qr img")).to_be_visible()
+
+
+def test_the_sheet_says_what_the_balance_lacks_and_tops_it_up(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("vic", 1_000)
+    vic = a_person("Vic", "/send")
+    page, sheet = vic.page, vic.page.get_by_role("dialog")
+    expect(page.get_by_text("还有 10.00 元")).to_be_visible()
+    page.locator("[name=amount]").fill("15")
+    page.locator("[name=count]").fill("2")
+    page.get_by_role("button", name="塞钱进红包").click()
+    expect(sheet).to_contain_text("零钱不够，还差 5.00 元")
+    expect(sheet.get_by_role("button", name="确认")).to_have_count(0)
+    vic.audit_views("send-sheet-short", is_strict=True)
+    sheet.get_by_role("button", name="返回修改").click()
+    expect(sheet).to_have_count(0)
+
+    # The money goes elsewhere after the sheet has asked.
+    page.locator("[name=amount]").fill("8")
+    page.get_by_role("button", name="塞钱进红包").click()
+    sent = operator.send(operator.as_user("vic"), total_fen=500, count=1)
+    sheet.get_by_role("button", name="确认").click()
+    expect(sheet).to_contain_text("还差 3.00 元")
+    sheet.get_by_role("button", name=re.compile("^用微信.*充值 3.00 元")).click()
+
+    page.wait_for_url(re.compile("/payments/"))
+    expect(page.locator(".ticket")).to_contain_text("3.00")
+    page.go_back()
+    expect(page.locator("[name=amount]")).to_have_value("8")
+    # Nothing is sent before a new consent.
+    expect(sheet).to_have_count(0)
+    items = operator.as_user("vic").get("/me/sent").json()["items"]
+    assert [item["packet_id"] for item in items] == [sent]
+
+
+def test_the_sheet_is_no_dead_end_where_nobody_can_pay_in(
+    a_person: MakePerson, stack: Stack
+) -> None:
+    config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
+    wes = a_person("Wes", None)
+    wes.page.route("**/config.json", lambda route: route.fulfill(json=config | {"channels": []}))
+    wes.go("/send")
+    expect(wes.page.get_by_text("还有 0.00 元")).to_be_visible()
+    wes.page.locator("[name=amount]").fill("1")
+    wes.page.locator("[name=count]").fill("1")
+
+    wes.page.get_by_role("button", name="塞钱进红包").click()
+
+    sheet = wes.page.get_by_role("dialog")
+    expect(sheet).to_contain_text("零钱不够，还差 1.00 元")
+    expect(sheet).to_contain_text("收到的红包会存入零钱；也可以少发一些")
+    wes.shoot("send-sheet-no-way-in", full=False)
+    sheet.get_by_role("button", name="返回修改").click()
+    expect(wes.page.locator("[name=amount]")).to_have_value("1")
 
 
 def test_the_chosen_split_stays_selected_and_is_sent(

@@ -2,10 +2,15 @@
 
 import { html, nothing } from "lit";
 
+import { problemOf } from "../api/problems.ts";
 import { t } from "../i18n/user.ts";
-import { affixes, grouped } from "../money.ts";
+import { affixes, grouped, spoken } from "../money.ts";
+import { channelsOf, PROVIDERS } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { session } from "../session.ts";
+import { noteBalance } from "./balance.ts";
 import { askHost } from "./confirm.ts";
+import type { Order } from "./order-payment.ts";
 import { Sheet } from "./sheet.ts";
 import { View } from "./view.ts";
 
@@ -22,6 +27,8 @@ export interface Deed<Made> extends Shown {
   name: "send" | "payment" | "withdrawal";
   body: object;
   work: (onRepeat: () => void) => Promise<Made>;
+  /** Tops up what the balance lacks; undefined if the balance is not needed. */
+  topUp?: (order: Order) => Promise<unknown>;
 }
 
 /** An amount with its symbol in small type. */
@@ -30,10 +37,21 @@ export function sumView(fen: number) {
   return html`<small>${before}</small>${grouped(fen)}<small>${after}</small>`;
 }
 
-/** Asks for consent, then shows the work. Returns its result, or undefined if the user went back. */
-export async function move<Made>(deed: Deed<Made>, isAgreed = false): Promise<Made | undefined> {
-  const sheet = show(deed, isAgreed ? "repeating" : "asking");
+/**
+ * Asks for consent, then shows the work. Returns its result, or undefined if the user went back.
+ *
+ * If the balance is too low, the sheet says how much is missing and tops that up instead.
+ */
+export async function move<Made>(deed: Deed<Made>, isAgreed = false, balanceFen = Infinity): Promise<Made | undefined> {
+  const { topUp } = deed;
+  const isShort = topUp && deed.fen > balanceFen;
+  const sheet = show(deed, isShort ? "short" : isAgreed ? "repeating" : "asking");
+  sheet.balanceFen = balanceFen;
   try {
+    if (isShort) {
+      await lack(sheet, topUp);
+      return undefined;
+    }
     if (!isAgreed && !(await sheet.agreed)) return undefined;
     const { confirm_url: url } = session.config ?? {};
     if (url && !isAgreed && deed.name !== "payment") {
@@ -41,9 +59,22 @@ export async function move<Made>(deed: Deed<Made>, isAgreed = false): Promise<Ma
       return undefined;
     }
     return await deed.work(() => (sheet.state = "repeating"));
+  } catch (error) {
+    if (!topUp || problemOf(error).code !== "insufficient_funds") throw error;
+    // The money went elsewhere meanwhile.
+    sheet.balanceFen = noteBalance((await session.client.get("/me")).balance_fen);
+    sheet.state = "short";
+    await lack(sheet, topUp);
+    return undefined;
   } finally {
     sheet.remove();
   }
+}
+
+/** Waits for a way to top up; nothing of the deed itself is done. */
+async function lack(sheet: MoneySheet, topUp: (order: Order) => Promise<unknown>): Promise<void> {
+  const order = await sheet.chosen;
+  if (order) await topUp(order);
 }
 
 /** Shows the result, with a link to it. */
@@ -61,15 +92,19 @@ function show(shown: Shown, state: MoneySheet["state"]): MoneySheet {
 
 class MoneySheet extends Sheet {
   static override properties = { ...View.properties, state: { state: true } };
-  declare state: "asking" | "working" | "repeating" | "done";
+  declare state: "asking" | "short" | "working" | "repeating" | "done";
   shown!: Shown;
   link: { href: string; text: string } | undefined;
+  balanceFen = Infinity;
   readonly agreed: Promise<boolean>;
+  readonly chosen: Promise<Order | undefined>;
   #agree!: (isAgreed: boolean) => void;
+  #choose!: (order?: Order) => void;
 
   constructor() {
     super();
     this.agreed = new Promise((done) => (this.#agree = done));
+    this.chosen = new Promise((done) => (this.#choose = done));
   }
 
   override render() {
@@ -83,7 +118,7 @@ class MoneySheet extends Sheet {
           ${rows.map(([label, text]) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}
         </dl>
         <p class="hint center" role="status">${isBusy ? t(`money_${this.state}` as "money_working") : nothing}</p>
-        ${this.state === "done" ? this.#done() : this.#ask(isBusy)}
+        ${this.state === "done" ? this.#done() : this.state === "short" ? this.#short() : this.#ask(isBusy)}
       </dialog>
     `;
   }
@@ -94,6 +129,24 @@ class MoneySheet extends Sheet {
         ${t(isBusy ? "money_busy" : "money_go")}
       </button>
       ${isBusy ? nothing : html`<button class="quiet" @click=${this.close}>${t("money_back")}</button>`}
+    `;
+  }
+
+  #short() {
+    const amount_fen = this.shown.fen - this.balanceFen;
+    const channels = channelsOf(session.config);
+    return html`
+      <div class="shortage" role="status">
+        <p>${t("short_of", { amount: spoken(amount_fen) })}</p>
+        <p class="hint">${t(channels.length ? "short_kept" : "short_less")}</p>
+      </div>
+      ${channels.map((channel, at) => {
+        const way = say(PROVIDERS[channel], "name");
+        return html`<button class=${at ? "secondary" : "primary"} @click=${() => this.#choose({ amount_fen, channel })}>
+          ${t("top_up_by", { amount: spoken(amount_fen), way })}
+        </button>`;
+      })}
+      <button class="quiet" @click=${this.close}>${t("money_back")}</button>
     `;
   }
 
@@ -118,6 +171,7 @@ class MoneySheet extends Sheet {
 
   readonly #onClose = () => {
     this.#agree(false);
+    this.#choose();
     this.remove();
   };
 }

@@ -9,7 +9,7 @@ import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { move, type Rows } from "./money.ts";
 
-type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
+export type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
 /** Repeats of an order whose outcome is unknown, with its key. */
 const REPEATS = 12;

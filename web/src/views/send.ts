@@ -4,6 +4,7 @@ import { html, nothing, svg } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, PICTURES } from "../api/limits.ts";
+import { problemOf } from "../api/problems.ts";
 import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
@@ -16,7 +17,7 @@ import { session } from "../session.ts";
 import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
 import { confirmedBody } from "./confirm.ts";
 import { move, type Rows, sumView } from "./money.ts";
-import { orderPayment } from "./order-payment.ts";
+import { type Order, orderPayment } from "./order-payment.ts";
 import { atMost, boneView, problemView, View } from "./view.ts";
 import "./user.css";
 
@@ -357,13 +358,24 @@ export class Send extends View {
   /** *isAgreed* continues a send that a reload interrupted or the host has confirmed. */
   async #send(body: Partial<Schemas["SendBody"]>, isAgreed = false): Promise<void> {
     this.isBusy = true;
-    const work = (onRepeat: () => void) => {
+    const work = async (onRepeat: () => void) => {
       const { key } = session.writes.begin("send", session.person?.sub ?? "", body);
-      return session.client.ask("POST", "/packets", { body, key, repeats: REPEATS, onRepeat });
+      try {
+        return await session.client.ask("POST", "/packets", { body, key, repeats: REPEATS, onRepeat });
+      } catch (error) {
+        const { isUncertain, code } = problemOf(error);
+        // An unknown outcome keeps its key: sending the same again can't pay twice. After a sign-in
+        // that was needed first, it is sent as it was.
+        if (!isUncertain && code !== "unauthorized") session.writes.end("send");
+        throw error;
+      }
     };
-    const deed = { name: body.pay_with ? "payment" : "send", body, ...this.#summary(body), work } as const;
+    const topUp = body.pay_with ? {} : { topUp: (order: Order) => orderPayment(order, true) };
+    // It may have grown since this page was opened.
+    if (body.total_fen! > (this.balanceFen ?? Infinity)) await this.refresh().catch(() => undefined);
+    const deed = { name: body.pay_with ? "payment" : "send", body, ...this.#summary(body), work, ...topUp } as const;
     await this.attempt(async () => {
-      const sent = await move(deed, isAgreed);
+      const sent = await move(deed, isAgreed, isAgreed ? undefined : this.balanceFen);
       if (!sent) return;
       session.writes.end("send");
       session.writes.end(SLOT);
@@ -371,11 +383,7 @@ export class Send extends View {
       navigate(isPaid ? `/packets/${sent.packet_id}/share` : `/payments/${sent.payment_id}`, true);
     });
     this.isBusy = false;
-    if (!this.problem) return;
-    // An unknown outcome keeps its key: sending the same again can't pay twice. After a sign-in
-    // that was needed first, it is sent as it was.
-    if (!this.problem.isUncertain && this.problem.code !== "unauthorized") session.writes.end("send");
-    if (this.problem.retryAfterS) this.#wait(this.problem.retryAfterS);
+    if (this.problem?.retryAfterS) this.#wait(this.problem.retryAfterS);
   }
 
   /** Lines of the sheet about a send. */

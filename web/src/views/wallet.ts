@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import type { Problem } from "../api/problems.ts";
 import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/user.ts";
@@ -240,7 +241,9 @@ export class Wallet extends View {
     try {
       return await (deed === "payment" ? orderPayment(body, isAgreed) : this.#withdraw(body, isAgreed));
     } catch (error) {
-      const { retryAfterS } = error as { retryAfterS?: number };
+      const { retryAfterS, code } = error as Partial<Problem>;
+      // The money went elsewhere meanwhile: the page shows what is left.
+      if (code === "insufficient_funds") void this.#look().catch(() => undefined);
       if (retryAfterS) {
         this.waitUntilMs = performance.now() + 1000 * retryAfterS;
         setTimeout(() => this.requestUpdate(), 1000 * retryAfterS + 20);
