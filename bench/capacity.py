@@ -198,15 +198,15 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
     rows: list[tuple[str, str, Callable[[Rush], float]]] = [
         ("Grabs a second", "given", lambda rush: rush.grabs_per_s),
         ("Claims a second", "given", lambda rush: rush.claims_per_s),
-        ("Shares, all in all", "given", lambda rush: rush.shares),
-        ("API: requests a second to ask for", "grabs", lambda rush: rush.grabs_per_s),
-        ("Lambda: environments at work", "grabs x 15 ms", lambda rush: rush.grabs_per_s * GRAB_S),
+        ("Shares in total", "given", lambda rush: rush.shares),
+        ("API: quota to request, requests a second", "grabs", lambda rush: rush.grabs_per_s),
+        ("Lambda: busy environments", "grabs x 15 ms", lambda rush: rush.grabs_per_s * GRAB_S),
         (
-            "Lambda: concurrency to ask for",
+            "Lambda: concurrency to request",
             "grabs / 10",
             lambda rush: rush.grabs_per_s / REQUESTS_PER_CONCURRENCY,
         ),
-        ("Lambda: seconds to get there unprepared", "10 s for 10,000 grabs more", scaling_s),
+        ("Lambda: seconds to scale up from zero", "10 s for 10,000 grabs more", scaling_s),
         ("Cache: shards", "(losers x 20 us + winners x 60 us) / 50%", shards),
         (
             f"Partitions of one packet's shares, at most {SHARDS_MAX}",

@@ -74,7 +74,7 @@ def _draw_amounts(axes: Axes, amounts: Counter[int], colour: str, *, is_fine: bo
         axes.set_xlim(0.3, 10.7)
         axes.set_xticks(range(1, 11))
     else:
-        # A few shares are far out, so the last thousandth is cut off.
+        # A few shares are far out, so the last thousandth is left out.
         last = max(amount for amount in amounts if _share_above(amounts, amount) >= total / 1_000)
         first = min(amounts)
         width = max(1, (last - first) // BINS)

@@ -17,7 +17,7 @@ CLAIMS_PER_TRANSACTION = 20
 TRIES = 6
 FIRST_WAIT_S = 0.02
 PARTS = 5
-"""Parts of a packet of 100,000, one for each 20,000 shares, as in 0.1.0."""
+"""Number of shares per escrow part of a packet of 100,000, as in 0.1.0."""
 
 ACCOUNTS, PACKETS = "NaiveAccounts", "NaivePackets"
 AMOUNT_FEN = 100

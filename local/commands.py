@@ -79,7 +79,7 @@ def up() -> None:
 def started() -> dict[str, Any]:
     """Start a stack in the background unless it runs already, and return its description.
 
-    Raises StackError if the running stack has other options than the command line.
+    Raises StackError if the running stack's options differ from the command line.
     """
     access = Access.of_environment()
     if _keeper_of(UP) is None:

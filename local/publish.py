@@ -32,7 +32,7 @@ STAGING = "staging"
 def publish(
     store: "S3Client", bucket: str, config: dict[str, Any], *, is_staging: bool = False
 ) -> list[str]:
-    """Upload the page and its configuration; return the keys. The documents come last."""
+    """Upload the page and its configuration; return the keys. The documents are uploaded last."""
     files = [file for file in sorted(places.PAGE.rglob("*")) if file.is_file()]
     contents = {f"/{file.relative_to(places.PAGE).as_posix()}": file.read_bytes() for file in files}
     if not contents.keys() >= set(DOCUMENTS):

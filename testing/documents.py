@@ -53,8 +53,8 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def filled(commands: str, values: Mapping[str, str]) -> str:
-    """Replace the values that a page assigns to variables by those that a reader would copy. Raises
-    KeyError for a variable without a value, and for a value without a variable.
+    """Replace the values that a page assigns to variables with those that a reader would copy.
+    Raises KeyError for a variable without a value, and for a value without a variable.
     """
     left = set(values)
 

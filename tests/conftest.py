@@ -63,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The whole system: the real template deployed to the emulator, with a real cache.
 
-    Each process of a parallel run has one of its own: most of these tests wait.
+    Each process of a parallel run has its own stack, because most of these tests wait.
     """
     from local.stack import Stack  # most runs need none of its clients and servers
 

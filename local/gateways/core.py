@@ -157,7 +157,7 @@ class Gateway:
         paid: Transaction | None = None,
         is_forced: bool = False,
     ) -> Refund:
-        """Refund like an operator at the merchant's console, under a number of its own."""
+        """Refund like an operator at the merchant's console, under a new number."""
         paid = paid or next(iter(order.transactions), None)
         if paid is None or (
             not is_forced and amount_fen > paid.amount_fen - self.refunded_fen(paid)

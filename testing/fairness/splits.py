@@ -24,7 +24,7 @@ class Fairness:
 
 
 def packets_of(split: Split, total_fen: int, count: int, packets: int) -> Iterator[Sequence[int]]:
-    """Split as for a sender who sets neither bounds nor unit."""
+    """Split with default bounds and unit."""
     seeds = random.Random(SEED)
     share_fen_max = default_share_fen_max(
         split, total_fen=total_fen, count=count, unit_fen=1, cap_fen=20_000

@@ -1,10 +1,11 @@
 """Fuzz the deployed API from openapi.json: requests of the contract's form, and others.
 
 Schemathesis makes the cases, sends each over HTTP, and compares every answer with the contract. The
-bounds of every field come first, by its coverage rules, then random cases for the rest of the
-number. The same seed makes the same cases; ids and times of a stack are new every time.
+bounds of every field are tested first, by the library's coverage rules, and then random cases up to
+the requested number. The same seed makes the same cases; ids and times of a stack are new every
+time.
 
-    python -m testing.platform.fuzz --cases 10000 --seed 1
+python -m testing.platform.fuzz --cases 10000 --seed 1
 """
 
 import argparse
@@ -181,7 +182,7 @@ LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw
 
 def accepted_if_well_formed(_context: object, response: Response, case: AnyCase) -> bool | None:
     """Check that a refusal of well-formed data concerns the ledger's state. Stricter than the
-    library's check, which only knows statuses and accepts any 404 or 409.
+    library's check, which only compares statuses and accepts any 404 or 409.
     """
     if _mode(case) is not GenerationMode.POSITIVE or response.status_code < HTTPStatus.BAD_REQUEST:
         return None

@@ -31,8 +31,7 @@ APPROVAL_FEN = read_template()["Parameters"]["ApprovalFen"]["Default"]
 
 _VARIABLES = {
     **VARIABLES,
-    # As on AWS. Local stacks raise the sum, so that commands that need an approval on AWS would
-    # need none.
+    # The default, as on AWS; local stacks raise it, and then these commands need no approval.
     "APPROVAL_FEN": APPROVAL_FEN,
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,

@@ -60,8 +60,8 @@ def _members_by_type() -> dict[str, list[str]]:
 
 
 def _member_for(port: Parameter) -> str | None:
-    """Return the member for a parameter: the only one of its type, or the one of its name. Raises
-    TypeError if several members are of its type and none has its name.
+    """Return the member for a parameter: the only one of its type, or the one with its name. Raises
+    TypeError if several members have its type and none has its name.
     """
     of_type = _members_by_type().get(_type_name(port.annotation), [])
     if len(of_type) == 1:

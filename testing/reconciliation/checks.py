@@ -411,7 +411,9 @@ def expected_outside(
 
 
 def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: the entries whose other side is outside are those that its rows imply."""
+    """I1: the entries of transfers with the outside are those that rows of payments and withdrawals
+    imply.
+    """
     wanted = Counter(expected_outside(facts.payments, facts.refunds, facts.withdrawals))
     counts = Counter(entry for entry in posted if outside_of(entry.counterparty))
     return [

@@ -60,7 +60,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
         "document.querySelector('red-packet').shadowRoot.querySelector('.flap img').naturalWidth"
     )
     assert width > 0
-    assert cover == [""]  # the picture's host does not learn who reads which packet
+    assert cover == [""]  # The picture's host does not see who reads which packet.
     jo.shoot("packet-cover", full=False)
 
     # Jo and the sender see Jo's own amount; the other amount stays sealed.

@@ -82,7 +82,7 @@ def test_a_packet_is_sent_shared_opened_and_verified(
     state(ben.page, "opened").to_be_visible()
     bens_fen = amount_fen(ben.page)
 
-    # Cid takes the last share, Dan is too late, and all see who took how much.
+    # Cid takes the last share, Dan is too late, and all of them see the claimed amounts.
     cid = a_person("Cid", None)
     cid.page.route("**/feed?*", _name_nobody)
     cid.go(urlsplit(link).path)
@@ -261,7 +261,7 @@ def test_a_passphrase_is_typed_if_wechat_signs_nothing(
     fake_js_sdk(joe.page)
     joe.page.route("**/wechat/js-config?*", lambda route: route.fulfill(status=400, body="{}"))
     joe.go(f"/packets/{packet_id}")
-    # WeChat's browser has no recognition of its own.
+    # WeChat's browser has no speech recognition.
     joe.page.evaluate(
         "delete globalThis.SpeechRecognition, delete globalThis.webkitSpeechRecognition"
     )

@@ -46,7 +46,7 @@ def _all_of(error: BaseException) -> str:
 
 
 def _calls(side: Side) -> list[Callable[[], Any]]:
-    """Return every call of a provider, with a user whose name the test knows."""
+    """Return every call of a provider, with a user whose name the test can search for."""
     alice, number = side.account("alice"), a_number()
     order = side.order(method=PayMethod.JSAPI, payer=alice)
     transfer = side.transfer()

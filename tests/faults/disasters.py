@@ -135,7 +135,7 @@ class Aftermath:
         some = of.random.choice(_SOME)
         self._put_back(some or tuple(system.dynamo.tables))
         if some and not of.is_naive and self._is_told():
-            # As the runbook says: all tables to the same second.
+            # All tables are restored to the same second, as the runbook requires.
             of.seen["partial restores that were told"] += 1
             self._put_back(tuple(system.dynamo.tables))
         facts = system.ledger_state().outside
@@ -161,7 +161,7 @@ class Aftermath:
         of.sqs.messages.clear()
         # Answers to users since then are lost with their rows.
         system.told.clear()
-        # Indexes are up to date before users come back.
+        # Indexes are up to date before users return.
         system.pass_time(60_000)
         of.trace.append(f"{', '.join(names)} are restored")
 

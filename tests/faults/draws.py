@@ -53,7 +53,7 @@ class DrawSchedule(Schedule):
         """Put a lottery of some goods and some cash."""
         system, pick = self.system, self.random.choice
         if pick((True, False)):
-            # Midnight comes in the middle of the rush.
+            # Midnight is in the middle of the rush.
             day = lottery.draw_day(a_campaign(), NOW_MS)
             system.clock.at_ms = day.ends_at_ms - self.random.randint(0, 8_000)
         now_ms = system.clock.now_ms()

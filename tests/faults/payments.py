@@ -1,7 +1,7 @@
 """Deterministic simulation of payments and withdrawals, like `simulation` for packets.
 
 Users pay in and withdraw, for balances and for packets. Providers time out after paying, hide
-payments, refuse them, refund by hand, and pay late or twice. One of two providers hangs while the
+payments, refuse them, refund manually, and pay late or twice. One of two providers hangs while the
 other one works; notices come early, twice, in any order, and days later. Functions crash between
 any two calls or stall before the one that pays. Deployments replace them with other limits, without
 a provider, or for another merchant. Treasurers move campaign money (`treasury`). Tables are
@@ -575,7 +575,9 @@ class PaymentSchedule(Schedule):
         return day
 
     def _console(self) -> None:
-        """Refund or close some orders by hand, independently of our rows; a callback may follow."""
+        """Refund or close some orders manually, independently of our rows; a callback may
+        follow.
+        """
         pick = self.random.choice
         for _ in range(self.random.randint(0, 6)):
             self.sleep_ms(pick(_WAITS_MS))
@@ -604,7 +606,7 @@ class PaymentSchedule(Schedule):
             ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
         else:
             ends = [TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED]
-        # After faults stop, the provider ends transfers in progress, however rarely it is queried.
+        # After faults stop, the provider ends transfers in progress, even if it is rarely queried.
         waits = 0 if self._is_over else 1 + (state is TransferState.PROCESSING)
         return pick([*ends, *[state] * waits])
 
@@ -935,7 +937,7 @@ def _kind_in(kinds: Collection[str], line: Line) -> str:
 
 
 def _is_given_back(payment_return: PaymentReturn) -> bool:
-    """Return whether no work is left, except for operators: a part was refunded by hand."""
+    """Return whether no work is left, except for operators: a part was refunded manually."""
     if payment_return.status is ReturnStatus.LISTED:
         return 0 < payment_return.refunded_fen < payment_return.amount_fen
     return payment_return.is_over

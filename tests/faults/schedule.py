@@ -175,7 +175,7 @@ class Schedule:
     # Time and processes
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Run other parts until this part's time has come."""
+        """Run other parts until this part is due."""
         current = getcurrent()
         if self._is_over or current.parent is None:
             self.system.pass_time(duration_ms)

@@ -88,7 +88,7 @@ class Town:
                 self._unread += records if self.chance.random() < DIES else []
             else:
                 self._unread += records
-        # SQS queues the batch of a crashed function again; here, its messages are put back by hand.
+        # SQS queues the batch of a crashed function again; here, the test puts its messages back.
         while self.events.queue.take(0) or self._ready():
             messages = list(self.events.queue.messages)
             if self._dies(lambda: self.events.deliver(batches=1)):

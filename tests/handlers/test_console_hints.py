@@ -96,7 +96,7 @@ def test_the_hint_of_a_campaign_id_lists_the_ids_that_the_api_accepts(
     assert not any(_put(boss, system, campaign_id).is_success for campaign_id in wrong)
 
 
-def test_the_passphrase_of_a_campaign_is_not_required_for_grabs_or_draws_as_its_hint_says(
+def test_grabs_and_draws_need_no_passphrase_of_the_campaign_as_its_hint_says(
     boss: HttpUser, a_user: MakeUser
 ) -> None:
     assert "抢红包和抽奖都不用口令" in WORDS

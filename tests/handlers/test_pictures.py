@@ -51,7 +51,7 @@ def test_all_users_see_a_picture_under_its_type_alone(
         (b"\xff\xd8\xff".ljust(PICTURE_BYTES_MAX + 4096), "payload_too_large"),
     ],
 )
-def test_a_file_that_is_no_picture_or_too_large_is_refused(
+def test_a_file_that_is_not_a_picture_or_too_large_is_refused(
     sender: HttpUser, content: bytes, code: str
 ) -> None:
     assert _upload(sender, content).json()["code"] == code

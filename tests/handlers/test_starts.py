@@ -54,7 +54,7 @@ def test_a_start_is_at_most_30_days_ahead_and_a_past_one_is_now(
     assert a_user().grab(past["packet_id"]).json()["outcome"] == "claimed"
 
 
-def test_a_campaign_packet_is_open_in_both_its_own_window_and_the_one_of_its_campaign(
+def test_a_campaign_packet_is_open_only_in_its_own_window_and_in_that_of_its_campaign(
     system: InMemorySystem, operator: HttpUser, a_user: MakeUser
 ) -> None:
     now_ms = system.clock.now_ms()

@@ -26,7 +26,7 @@ class Fault:
     signs: Mapping[str, str] = field(default_factory=dict)
     """Texts that a line must print, by a part of the line."""
     failing: str = ""
-    """Parts of the lines that exit with another code than 0, separated by commas."""
+    """Parts of the lines that exit with a nonzero code, separated by commas."""
     repaired: str = ""
     """Command of another operator, who repairs the cause between the checks and the steps."""
 

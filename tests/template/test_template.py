@@ -76,7 +76,7 @@ def _names(value: Any) -> Iterator[str]:
         if function == "Fn::GetAtt":
             yield argument[0]
         elif function == "Fn::Sub" and argument[0].startswith("arn:"):
-            yield argument[0]  # the statement has its own account numbers
+            yield argument[0]  # The statement has its own account numbers.
         elif function == "Fn::Sub" and argument.startswith("arn:"):
             yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":

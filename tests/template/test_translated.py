@@ -270,7 +270,7 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
     assert len(inputs) < function.get("ReservedConcurrentExecutions", len(inputs) + 1)
 
 
-# ---- what is kept
+# ---- retention
 
 
 @each_stack

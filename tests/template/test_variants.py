@@ -22,7 +22,7 @@ each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stac
 
 
 LINTED = "prod in China"
-"""Region of another partition than that of `make build`, which also lints the template."""
+"""Region in another partition than the Region of `make build`, which also lints the template."""
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -75,7 +75,7 @@ def test_cfn_lint_finds_nothing_in_another_partition(tmp_path: Path) -> None:
     path = tmp_path / "template.json"
     deployed = without(NOT_IN_CHINA, stack.template)
     assert "Cognito" not in str(deployed["Resources"])
-    # Parameters that nothing uses any more.
+    # Unused parameters.
     text = json.dumps({**deployed, "Parameters": {}})
     deployed["Parameters"] = {
         name: {**each, "Default": stack.parameters.get(name, each.get("Default", ""))}
@@ -519,7 +519,7 @@ def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> N
     }
 
     if stack.is_true("OperatorsInPool"):
-        # Every user who signs in to the page is a user, whatever their groups are.
+        # Every user who signs in to the page is a user, regardless of their groups.
         assert operators == {"Issuer": _pools_issuer(stack), "Audience": mock.ANY}
         assert set(operators["Audience"]) == made | named
     elif stack.values["OperatorIssuer"]:

@@ -45,7 +45,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """The provider's own key pair, and its data about the merchant's."""
+    """The provider's key pair, and its data about the merchant."""
 
     private_key: rsa.RSAPrivateKey
     merchant: Merchant
@@ -82,7 +82,7 @@ class GatewayKeys:
             raise _sign_error("the Authorization header is not complete")
         serial = given["serial_no"]
         if serial not in self.certificates:
-            self._read_certificate()  # Of a merchant who requested a new one.
+            self._read_certificate()  # Keys of a merchant who requested a new certificate.
         key = self.certificates.get(serial)
         if given["mchid"] != merchant.mch_id or key is None:
             raise _sign_error("no such merchant or certificate")

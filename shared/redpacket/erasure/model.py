@@ -1,4 +1,4 @@
-"""Money and pending business of a user who is to be erased."""
+"""Money and pending business of a user whose erasure is requested."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Double entry: every transfer debits one side and credits another by the same fen.
 
 A packet is its own escrow, and its share rows replace entries (docs/adr/0017). Payments and
-withdrawals stand for outside money, and their rows do the same (docs/adr/0030). Other accounts
-have a balance and entries.
+withdrawals represent outside money, and their rows do the same (docs/adr/0030). Other accounts have
+a balance and entries.
 """
 
 from __future__ import annotations

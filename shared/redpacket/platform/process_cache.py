@@ -54,7 +54,7 @@ class ProcessCache(Generic[Key, Value]):
         return entry.value if entry and self._is_kept(entry) else None
 
     def find_old(self, key: Key) -> Value | None:
-        """Return the last value, however old."""
+        """Return the last value, regardless of its age."""
         entry = self._entries.get(key)
         return entry.value if entry else None
 

@@ -81,7 +81,7 @@ _HAN_FORMS = (
     *("银銀", "联聯聫", "云雲", "闪閃", "月", "艮", "红紅", "包", "助", "手", "领領", "奖獎奨"),
     *("发發", "平", "台臺"),
 )
-"""Characters of the reserved phrases, each with those that a reader takes for it.
+"""Characters of the reserved phrases, each with its look-alikes.
 
 Unicode's table of confusable characters has almost no ideographs. These are the traditional and
 variant forms of Unihan, and characters that differ in a stroke or the radical, chosen by hand.

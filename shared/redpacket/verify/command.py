@@ -1,16 +1,15 @@
-"""Verifies, offline, that a packet's amounts or a day's draws are what a commitment promised.
+"""Offline verifier: a packet's amounts or a day's draws must match their commitment.
 
-    PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
+PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
-Needs nothing but Python 3.11: no server and no package. The files hold what the API
-answered about one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record
-pages, or the answer of `POST /packets`. Or about one day of a lottery: first
-`GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
-`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
-must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user. With `log` as the
-first word it verifies the public log of commitments: `verify/log.py` says how.
-Exits 0 if all of it is true, 1 if something is not, 2 if a file can't be read, and 3 if nothing is
-known to be false, but not everything was checked.
+Needs nothing but Python 3.11: no server and no package. The files hold what the API answered about
+one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record pages, or the
+answer of `POST /packets`. Or about one day of a lottery: first `GET
+/campaigns/{campaign_id}/proof?day=20270129`, then pages of `GET /campaigns/{campaign_id}/draws`,
+and `GET /campaigns/{campaign_id}`. A user's draws of the day must be numbered 1, 2, 3, ...: give
+all pages, and the user's token by --user. With `log` as the first word it verifies the public log
+of commitments: `verify/log.py` says how. Exits 0 if all of it is true, 1 if something is not, 2 if
+a file can't be read, and 3 if nothing is known to be false, but not everything was checked.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def _unreadable(error: Unreadable) -> int:
 
 
 def _verdict(compared: Sequence[str], findings: Findings) -> int:
-    """Print what was found, and return the exit code."""
+    """Print the findings, and return the exit code."""
     for line in compared:
         print(_escaped(line))
     for difference in findings.differences[:SHOWN_MAX]:

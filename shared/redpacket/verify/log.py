@@ -5,8 +5,8 @@ PYTHONPATH=shared python3 -m redpacket.verify log FILE...
 Needs nothing but Python 3.11. The files hold what the API answered, now or at any time before:
 pages of `GET /transparency`, `GET /transparency/proof?id_hash=...`, and `GET
 /transparency/consistency?from=...`. Keep a page from time to time: its head proves later that the
-log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment. Exits
-as `verify/command.py` says.
+log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment. The
+exit codes are those of `verify/command.py`.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _check_subject(
     proofs: Sequence[tuple[str, Document]],
     checked: Checked,
 ) -> None:
-    """Compare the entries of an id with what it showed; there is one."""
+    """Compare the entries of an id with its published commitment; there is one."""
     id_hash = id_hash_of(subject_id)
     proved = {get(proof, "index", int): _entry_of(proof) for _, proof in proofs}
     entries = {

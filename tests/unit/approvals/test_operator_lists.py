@@ -140,7 +140,7 @@ def test_a_cursor_of_another_list_is_refused(system: InMemorySystem) -> None:
                 listed(campaign_id, sender, None, cursor, 2)
 
 
-def test_the_contract_knows_every_cursor_of_packets(system: InMemorySystem) -> None:
+def test_the_contract_accepts_every_cursor_of_packets(system: InMemorySystem) -> None:
     campaign = system.rain()
     for _ in range(2):
         system.send_of(campaign, "ann")

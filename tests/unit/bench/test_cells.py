@@ -37,7 +37,7 @@ def _play(limits: Limits) -> Stack:
 
 
 @pytest.mark.parametrize("line", LEAST)
-def test_a_halved_limit_refuses_in_its_own_line(line: str) -> None:
+def test_a_halved_limit_refuses_in_its_own_row(line: str) -> None:
     whole = replace(AMPLE, **LEAST[line])
     halved = replace(AMPLE, **{name: value / 2 for name, value in LEAST[line].items()})
 
@@ -61,7 +61,7 @@ def test_a_queue_that_is_drained_half_as_fast_grows(name: str, value: int, queue
     assert halved > 2 * whole + 1_000
 
 
-def test_a_lost_cell_refuses_in_its_own_line_and_settles_afterwards() -> None:
+def test_a_lost_cell_refuses_in_its_own_row_and_settles_afterwards() -> None:
     lost = Rush(10_000, 0.1, PREPARED, lost_s=(30, 60)).play()
 
     assert lost.refused.keys() == {"lost"}

@@ -43,7 +43,7 @@ def test_every_bench_is_a_module_and_every_quoted_figure_belongs_to_its_bench() 
     assert set(QUOTED) <= figures
 
 
-def test_a_figure_is_shown_beside_its_target_and_a_missed_one_comes_first() -> None:
+def test_a_figure_is_shown_beside_its_target_and_missed_ones_are_listed_first() -> None:
     page = report.page(_kept(claim=CLAIM))
 
     compared = "script of a winner, relative to the baseline"

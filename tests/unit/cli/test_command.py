@@ -703,7 +703,7 @@ def test_a_share_is_found_by_its_users_id_at_the_host(stack: Stack) -> None:
     assert "none: nobody has no share of this packet" in stack.run(*words, "nobody").stdout
 
 
-def test_a_line_that_only_contains_the_id_is_of_another_request(stack: Stack) -> None:
+def test_a_line_that_only_contains_the_id_belongs_to_another_request(stack: Stack) -> None:
     trace = {"message": "settle_failed", "exception": "Traceback\n  idx=_w(x)\nValueError: r-1"}
     own = {**trace, "request_id": "r-1"}
     logs = Logs(ApiLogs=own, PayoutLogs=trace, GrabLogs={"request_id": "r-12"})

@@ -42,7 +42,7 @@ Lie = tuple[str, Callable[[dict[str, Any]], Any], str]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a document into its own file."""
+    """Write a document into a separate file."""
 
     def to_file(document: Any) -> str:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
@@ -400,7 +400,7 @@ def test_a_later_round_is_detected_although_all_points_follow_from_it(
 def test_a_known_chain_with_a_later_start_is_detected(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The campaign's makers would already know rounds that count as future ones."""
+    """The campaign's authors would already know rounds that count as future ones."""
     proof = copy.deepcopy(_past_day())["proof"]
     proof["beacon"]["chain_hash"] = QUICKNET
 

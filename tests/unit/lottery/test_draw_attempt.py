@@ -54,7 +54,7 @@ def test_the_result_of_a_concurrent_request_is_kept(draw: Draw) -> None:
 
 
 @pytest.mark.parametrize("status", [RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED])
-def test_a_unit_that_is_gone_is_not_offered_again_and_the_cache_is_loaded(
+def test_a_missing_unit_is_not_offered_again_and_the_cache_is_loaded(
     draw: Draw, status: RecordDrawStatus
 ) -> None:
     assert _record(draw, status, None, ENDS_AT_MS - 1) == ([False], 1, None)

@@ -123,7 +123,7 @@ def test_a_draw_trusts_a_campaign_in_memory_for_ten_seconds(system: InMemorySyst
         system.draw("gala", "bob", "first", snapshots)
 
 
-def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
+def test_draws_are_paged_newest_first(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
     draws: list[Draw] = []
     for number in range(read_draws.PAGE_SIZE + 2):

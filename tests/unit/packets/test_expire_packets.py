@@ -527,7 +527,7 @@ def test_a_sweep_starts_no_refund_after_its_stop_time(
     assert system.stored(packet).status == "closing"
 
 
-def test_a_turn_ends_at_its_millisecond_and_the_next_sender_has_a_turn(
+def test_a_turn_ends_on_time_and_the_next_sender_has_a_turn(
     system: InMemorySystem,
 ) -> None:
     for sender in ("ann", "ben"):

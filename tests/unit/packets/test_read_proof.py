@@ -45,7 +45,7 @@ def test_the_last_claim_reveals_the_seed_before_it_is_settled(system: InMemorySy
     assert proof.next is None
 
 
-def test_a_closing_packet_has_no_proof_and_a_closed_one_has(system: InMemorySystem) -> None:
+def test_a_closed_packet_has_a_proof_and_a_closing_one_has_none(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     claim = system.grab(packet, "ann")
     system.pass_time(61_000)

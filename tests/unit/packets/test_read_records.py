@@ -194,7 +194,7 @@ def test_the_own_claim_of_the_viewer_is_on_every_page(system: InMemorySystem) ->
 @pytest.mark.parametrize(("is_final", "units_max"), [(False, 9), (True, 4)])
 @pytest.mark.parametrize("per_partition", [1, 17, 21, 60])
 @pytest.mark.parametrize("shards", [1, 2])
-def test_a_page_reads_few_units_however_claims_are_distributed(
+def test_a_page_reads_few_units_for_any_distribution_of_claims(
     system: InMemorySystem, shards: int, per_partition: int, *, is_final: bool, units_max: float
 ) -> None:
     packet = system.send_in_shards(shards, count=1_000, total_fen=100_000)

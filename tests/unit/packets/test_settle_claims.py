@@ -19,7 +19,9 @@ from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person
 
 
-def test_a_claim_is_credited_once_however_often_it_is_delivered(system: InMemorySystem) -> None:
+def test_a_claim_is_credited_once_regardless_of_the_number_of_deliveries(
+    system: InMemorySystem,
+) -> None:
     packet = system.send()
     claim = system.grab(packet, "ann")
 

@@ -449,7 +449,7 @@ def test_a_switch_stops_its_own_step_of_the_sweep(
     assert (report.refunded_fen, report.requeued_count) == (refunded_fen, requeued_count)
 
 
-def test_rows_that_are_no_packets_do_not_block_due_ones(system: InMemorySystem) -> None:
+def test_rows_that_are_not_packets_do_not_block_due_ones(system: InMemorySystem) -> None:
     packet = system.send(total_fen=100, count=1)
     for number in range(10):
         for shard in range(ledger_keys.WORK_SHARDS):

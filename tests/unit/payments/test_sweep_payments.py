@@ -206,7 +206,7 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
     assert "gateway_rests" not in town.system.logger.events
 
 
-def test_an_unpaid_packet_is_not_canceled_early_or_after_it_is_gone(
+def test_an_unpaid_packet_is_not_canceled_early_or_after_it_ended(
     town: PaymentSystem,
 ) -> None:
     packet = town.send_unpaid()

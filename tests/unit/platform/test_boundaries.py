@@ -699,7 +699,7 @@ def test_an_ended_campaign_is_reported_before_a_missing_invitation(
 
 
 @pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])
-def test_a_claim_with_an_unclosed_bracket_is_no_list(claim: str) -> None:
+def test_a_claim_with_an_unclosed_bracket_is_not_a_list(claim: str) -> None:
     assert not meets((("tier", ("gold",)),), {"tier": claim})
     assert meets((("tier", ("gold",)),), {"tier": "[gold silver]"})
 

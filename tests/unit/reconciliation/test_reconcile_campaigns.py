@@ -127,7 +127,7 @@ def test_a_campaign_that_changed_without_an_edit_is_found(
     assert ("I-window", "fair") in _subjects(fair.differences())
 
 
-def test_a_row_among_a_campaigns_packets_stands_for_no_window(fair: Fair) -> None:
+def test_a_row_among_campaign_packets_is_not_treated_as_a_window(fair: Fair) -> None:
     """The role of sends puts rows there under any sort key, and windows prove when claims came."""
     packet = fair.packets[0]
     (claim, *_) = list_shares(fair.system.packets, packet.packet_id)

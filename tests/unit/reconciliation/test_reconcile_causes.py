@@ -80,7 +80,7 @@ def test_a_deposit_whose_amount_differs_from_the_audit_log_is_found(town: InMemo
 
 
 @pytest.mark.parametrize("kind", ["deposit", "campaign_money_moved", "campaign_mark_removed"])
-def test_a_row_of_the_audit_log_that_other_roles_can_put_is_no_cause(
+def test_a_row_of_the_audit_log_that_other_roles_can_put_is_not_a_cause(
     town: InMemorySystem, kind: str
 ) -> None:
     town.process().unmark_account(a_person("rain").user_id, a_person("auditor"))

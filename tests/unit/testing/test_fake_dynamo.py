@@ -37,7 +37,7 @@ def _reasons(do: Callable[[], object]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def client() -> FakeDynamo:
-    """Return a table of two rows, one of which a transaction holds."""
+    """Return a table of two rows; a transaction holds one of them."""
     dynamo = FakeDynamo()
     dynamo.transact_write_items(TransactItems=[put(TABLE, {**HELD, "n": 1}), put(TABLE, FREE)])
     dynamo.begin([update(TABLE, HELD, "SET n = :n", n=2)])

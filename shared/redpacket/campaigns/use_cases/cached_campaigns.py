@@ -1,4 +1,4 @@
-"""Reads of campaigns: strong, or from a process cache, because a crowd reads the same few."""
+"""Reads of campaigns: strong, or from a process cache, because many users read the same few."""
 
 from __future__ import annotations
 

@@ -89,8 +89,8 @@ def clear_audience(
 ) -> Audience:
     """Remove users until the time is up; size 0 means that the list is empty.
 
-    Raises CampaignNotFound, Forbidden as an edit does, and InvalidRequest while the list decides
-    who takes part.
+    Raises CampaignNotFound, Forbidden like an edit, and InvalidRequest while the list decides who
+    takes part.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     is_on = campaign.state(clock.now_ms()) is CampaignState.ON

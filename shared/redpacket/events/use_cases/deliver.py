@@ -59,7 +59,7 @@ class RetryReport:
 
 
 def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Delivery]:
-    """Deliver a batch, move failures to the waiting list, and return what must be redelivered."""
+    """Deliver a batch, move failures to the waiting list, and return the messages to redeliver."""
     webhooks = {
         name: ports.repository.find(name) for name in {delivery.webhook for delivery in deliveries}
     }

@@ -117,7 +117,7 @@ class DynamoDraws:
             # I10: one outcome for each key and each number
             Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
             Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.NUMBER_TAKEN),
-            # I9: at most what the rules allow
+            # I9: at most the rules' limits.
             Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
         if draw.prize:

@@ -151,7 +151,7 @@ class DrawAttempt:
         self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
 
     def _has_other_audience(self, snapshot: CampaignSnapshot) -> bool:
-        """Return whether *snapshot* has another audience than the checked one, except its list."""
+        """Return whether *snapshot*'s audience, except its list, differs from the checked one."""
         return (snapshot.audience_mode, snapshot.campaign.required_claims) != (
             self.snapshot.audience_mode,
             self.snapshot.campaign.required_claims,

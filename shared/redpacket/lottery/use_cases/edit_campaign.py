@@ -68,7 +68,7 @@ def edit_campaign(
     """
     campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
-        # Read before the campaign: if another edit comes in between, its newer version wins.
+        # Read before the campaign, so that a concurrent edit's newer version wins.
         snapshot = prizes.find_snapshot(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:

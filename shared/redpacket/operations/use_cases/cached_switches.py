@@ -40,7 +40,7 @@ class CachedSwitches:
             raise SwitchedOff
 
     def is_on(self, switch: Switch) -> bool:
-        """Return whether the switch is on, as far as this process knows."""
+        """Return whether the switch is on in this process's cache."""
         return switch not in self._see().off
 
     def limit(self, name: LimitName) -> int:
@@ -58,8 +58,8 @@ class CachedSwitches:
                 cached = seen
                 self._cache.keep(_ROW, cached, now_ms)
             else:
-                # Cache a failure from its end, which may come after KEPT_MS; otherwise this
-                # request would wait for the next one.
+                # Cache a failure from its end, which may be after KEPT_MS; otherwise this request
+                # would wait for the next one.
                 self._cache.keep(_ROW, cached)
         return cached
 

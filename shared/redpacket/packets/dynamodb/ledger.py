@@ -58,7 +58,7 @@ class DynamoLedger:
         self._books = BookPages(dynamo)
 
     def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
-        """Credit all claims in one transaction, or none and return those that prevented it."""
+        """Credit all claims in one transaction, or none and return the claims that prevented it."""
         # A refused write fails its own claims; a balance fails all claims of its user.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)

@@ -11,8 +11,8 @@ from hashlib import sha256
 
 PICTURE_BYTES_MAX = 300 * 1024
 PICTURE_SIDE_MAX = 4096
-"""Maximum pixels of a side: phones decode a picture to 4 bytes per pixel, however small its file
-is.
+"""Maximum pixels of a side: phones decode a picture to 4 bytes per pixel, regardless of its file
+size.
 """
 PICTURE_TYPES = frozenset(("image/png", "image/jpeg", "image/webp"))
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")

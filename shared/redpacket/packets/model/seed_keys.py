@@ -32,7 +32,7 @@ class SeedKeys:
         if not keys or not all(1 <= version <= VERSION_MAX for version in keys):
             raise ValueError(f"seed keys need versions from 1 to {VERSION_MAX}")
         self._keys = {version: key.encode() for version, key in keys.items()}
-        # Cache because a crowd grabs few packets, and each claim reads the terms twice.
+        # Cached, because many users grab few packets and each claim reads the terms twice.
         self._read_terms = lru_cache(maxsize=_TERMS_KEPT)(self._open_text)
 
     @classmethod

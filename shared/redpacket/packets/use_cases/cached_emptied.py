@@ -1,4 +1,4 @@
-"""Process cache of emptied packets, because most of a crowd arrives too late."""
+"""Process cache of emptied packets, because most users arrive too late."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def chosen_fen(order: SendOrder) -> int:
     """Return the amount that a campaign packet can pay to chosen users; 0 for a user's packet.
 
-    Recipients get all of it. Otherwise it is the largest share: an operator can tell any packet's
-    id to one person and end the packet before others claim.
+    Recipients get all of it. Otherwise it is the largest share: an operator can give any packet's
+    id to one user and end the packet before others claim.
     """
     if not order.campaign:
         return 0

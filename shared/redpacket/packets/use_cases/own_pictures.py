@@ -28,7 +28,7 @@ def blank_pictures(user_id: str, sent: Sequence[Packet], pictures: Pictures) -> 
 
 
 def _own(picture_ids: Iterable[str | None], user_id: str, pictures: Pictures) -> Iterator[str]:
-    # The id may be of another user's picture, on a host of CoverHosts.
+    # The id may belong to another user's picture, on a host of CoverHosts.
     for picture_id in picture_ids:
         if picture_id and pictures.owner_of(picture_id) == user_id:
             yield picture_id

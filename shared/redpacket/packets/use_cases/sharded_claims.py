@@ -56,8 +56,8 @@ class ShardedClaims:
     def __init__(self, shards: ShardCache, *, clock: Clock) -> None:
         self._shards = shards
         self._clock = clock
-        # Shards to skip; CachedEmptied knows owners of small packets, which are never sharded.
-        # A returned number is offered again after this time (lua/packet_amend.lua).
+        # Shards to skip; CachedEmptied has the owners of small packets, which are never sharded. A
+        # returned number is offered again after this time (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
         )

@@ -59,7 +59,7 @@ _ROUTE = "withdrawal"
 
 
 class DynamoWithdrawals:
-    """Repository of withdrawals; each change is conditional on what the caller read."""
+    """Repository of withdrawals; each change is conditional on the values that the caller read."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo

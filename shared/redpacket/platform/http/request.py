@@ -84,7 +84,7 @@ class HttpRequest:
 
     @property
     def user(self) -> User:
-        """User of the token's subject. Raises Forbidden if that is no valid user id."""
+        """User of the token's subject. Raises Forbidden if the subject is not a valid user id."""
         host_id = check_host_id(str(self.claims.get("sub", "")))
         nickname = nickname_of(str(self.claims.get("nickname", "")))
         return person_of(host_id, nickname, self.claims)

@@ -156,7 +156,7 @@ class Run:
             "has_receipts": int(self.has_receipts),
             # A limit no longer reads the sums of older days.
             "first_day": statement_day(self.exported_at_ms - 3 * DAY_MS),
-            # Deployment is gradual: the first senders may not know the log.
+            # Deployment is gradual, so the first sends may precede the log.
             "demanded_after_ms": 3_600_000,
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
@@ -368,7 +368,8 @@ def _field(kind: str, name: str) -> str:
         return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
     if kind == "text":
         return f"item.{name}.s"
-    # A fraction is no amount and must not be rounded to one; a sum of long numbers would overflow.
+    # A fraction is not an amount and must not be rounded to one; a sum of long numbers would
+    # overflow.
     number = f"item.{name}.n"
     is_number = f"{number} NOT LIKE '%.%' AND length({number}) <= 16"
     return f"CASE WHEN {is_number} THEN TRY_CAST({number} AS decimal(18, 0)) END"
