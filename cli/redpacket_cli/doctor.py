@@ -143,6 +143,27 @@ def _switches(session: Session) -> Iterator[Finding]:
         yield "ok", "switches", "all are on"
 
 
+def _reconciliation(session: Session) -> Iterator[Finding]:
+    target = session.target
+    runs = target.aws("stepfunctions").list_executions(
+        stateMachineArn=target.resource("ReconcileMachine"), statusFilter="SUCCEEDED", maxResults=1
+    )["executions"]
+    if not runs:
+        yield "ok", "reconciliation", "no run yet"
+        return
+    since = shown.moment(int(runs[0]["startDate"].timestamp() * 1000))
+    run = target.operator.get(f"/admin/reconcile/{runs[0]['name']}")
+    # The alarm ends after a minute, and the difference stays.
+    if count := sum(check["differences"] for check in run["checks"]):
+        detail = (
+            f"{count} differences in the run of {since}. "
+            "See docs/runbook/reconciliation-difference.md"
+        )
+        yield "warn", "reconciliation", detail
+    else:
+        yield "ok", "reconciliation", f"no difference in the run of {since}"
+
+
 def _messages(session: Session) -> Iterator[Finding]:
     for each in _queues(session):
         name = each["queue"]
@@ -234,7 +255,7 @@ def _webhooks(session: Session) -> Iterator[Finding]:
 
 
 _CHECKS = (
-    *(_api, _functions, _cache, _alarms, _switches, _messages),
+    *(_api, _functions, _cache, _alarms, _switches, _messages, _reconciliation),
     *(_approvals, _returns, _debts, _withdrawals, _providers, _webhooks),
 )
 

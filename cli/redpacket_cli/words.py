@@ -171,6 +171,12 @@ ZH = {
     "{} waiting, {} in flight, {} delayed, none given up": (
         "{} 条等待中，{} 条处理中，{} 条延迟，没有放弃的"
     ),
+    "reconciliation": "对账",
+    "no run yet": "尚未运行",
+    "no difference in the run of {}": "{} 的对账没有差异",
+    "{} differences in the run of {}. See docs/runbook/reconciliation-difference.md": (
+        "{} 处差异，见于 {} 的对账。见 docs/runbook/reconciliation-difference.md"
+    ),
     "none waits": "没有待办",
     "none waits long": "没有长时间等待的",
     "function {}": "函数 {}",

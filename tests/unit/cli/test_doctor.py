@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -34,6 +35,7 @@ class Counted:
         idle: tuple[str, ...] = (),
     ) -> None:
         self.counts, self.alarms, self.idle = {"alive": alive, "dead": dead}, alarms, idle
+        self.runs = [{"name": "3f", "startDate": datetime(2026, 1, 31, tzinfo=UTC)}]
 
     def describe_stack_resource(self, *, LogicalResourceId: str, **_: str) -> Any:  # noqa: N803
         return {"StackResourceDetail": {"PhysicalResourceId": LogicalResourceId}}
@@ -50,6 +52,11 @@ class Counted:
         what = {"StateUpdatedTimestamp": "noon", "AlarmDescription": "Runbook - page.md"}
         alarms = [{"AlarmName": name, **what} for name in self.alarms]
         return {"MetricAlarms": alarms}
+
+    def list_executions(self, **arguments: Any) -> Any:
+        machine = {"stateMachineArn": "ReconcileMachine", "statusFilter": "SUCCEEDED"}
+        assert arguments == {**machine, "maxResults": 1}
+        return {"executions": self.runs[-1:]}
 
 
 def _webhook(name: str, failure_count: int, *, is_on: bool = True) -> dict[str, Any]:
@@ -92,7 +99,7 @@ def _close(server: socket.socket) -> None:
 
 def _sound(stack: Stack, aws: Any = None) -> None:
     stack.clients |= dict.fromkeys(
-        ("sqs", "cloudwatch", "lambda", "cloudformation"), aws or Counted()
+        ("sqs", "cloudwatch", "lambda", "cloudformation", "stepfunctions"), aws or Counted()
     )
     _output(stack, PaymentChannels="none", PaymentsTable="payments")
     switches = [{"name": "send", "on": True, "reason": "", "changed_at_ms": 0}]
@@ -103,6 +110,7 @@ def _sound(stack: Stack, aws: Any = None) -> None:
         "GET /admin/payments/returns": EMPTY,
         "GET /admin/payments/debts": EMPTY,
         "GET /admin/withdrawals": EMPTY,
+        "GET /admin/reconcile/3f": _ok(checks=[{"differences": 0}]),
         "GET /admin/webhooks": _ok(items=[_webhook("shop", 4), _webhook("off", 9, is_on=False)]),
     }
 
@@ -199,6 +207,7 @@ def test_a_healthy_stack_has_no_findings(stack: Stack) -> None:
     assert states.keys() == {
         *("api", "cache", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
         *("withdrawals", "provider host", "provider wechat", "webhooks", "functions"),
+        "reconciliation",
     }
     assert "1.2.3" in stack.run("doctor").stdout
 
@@ -331,6 +340,20 @@ def test_an_unavailable_aws_is_a_failure(stack: Stack) -> None:
     states = _states(stack, code=1)
 
     assert (states["alarms"], states["messages"], states["api"]) == ("fail", "fail", "ok")
+
+
+def test_a_difference_of_the_last_reconciliation_outlives_its_alarm(stack: Stack) -> None:
+    aws = Counted()
+    _sound(stack, aws)
+    stack.answers["GET /admin/reconcile/3f"] = _ok(checks=[{"differences": 2}, {"differences": 1}])
+
+    items = stack.ask_json("doctor")["items"]
+    aws.runs = []
+
+    (told,) = (item for item in items if item["check"] == "reconciliation")
+    assert told["state"] == "warn"
+    assert told["detail"].startswith("3 differences in the run of 2026-01-31")
+    assert _states(stack, code=0)["reconciliation"] == "ok"
 
 
 def test_queues_are_listed_with_their_dead_letters(stack: Stack) -> None:
