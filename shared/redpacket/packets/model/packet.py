@@ -100,8 +100,7 @@ class Rules:
 class PacketEnd:
     """Final sums of a packet or shard: every share is decided, every claim settled.
 
-    *luckiest* has the largest amount; it is None for a packet with fewer than two claims.
-    *last_claimed_at_ms* is 0 without claims.
+    *luckiest* is the largest of two or more claims; *last_claimed_at_ms* is 0 without claims.
     """
 
     claimed_count: int = 0
