@@ -244,7 +244,7 @@ def read_refusals(request: HttpRequest) -> HttpAnswer[Refusals]:
 
 @handler.route("POST /admin/risk", scopes=ADMINS)
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
-    """Keep the host's verdict on a user; their next claim or draw sees it."""
+    """Store the host's decision on a user; it applies to their next claim or draw."""
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
     judge(
@@ -396,7 +396,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     refusals=(CampaignNotFound,),
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
-    """List who won goods, by prize and unit; cash is in the claims of its packets."""
+    """List winners of goods, by prize and unit; cash is in the claims of its packets."""
     page, place = list_winners(
         campaign_id_of(request),
         listed.of_prize(request),
@@ -407,7 +407,7 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
         winners=containers.operators.winners,
     )
     users = containers.users.profiles.list_users([winner.user_id for winner, _ in page])
-    # Only who hands goods over needs addresses, and only until then.
+    # Only operators who hand over goods need addresses, and only until the handover.
     may_send = not request.scopes.isdisjoint(OPERATORS)
     winner_ids = [winner.user_id for winner, _ in page if may_send and winner.decision is None]
     addresses = containers.lottery.addresses.find(winner_ids) if winner_ids else {}
@@ -435,7 +435,7 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
     csv=listed.JOURNAL_COLUMNS,
 )
 def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
-    """List what operators did, newest first."""
+    """List operators' actions, newest first."""
     page, cursor = containers.operators.actions.list_actions(
         listed.subject_of(request),
         listed.action_cursor_of(request),

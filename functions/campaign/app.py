@@ -68,7 +68,7 @@ handler = Api()
     caching=CAMPAIGN_CACHING,
 )
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
-    """Show a campaign and its prizes to everybody; the answer is the same with a token."""
+    """Show a campaign and its prizes to everyone; the answer is the same with a token."""
     lottery = containers.lottery.lotteries.get(campaign_id_of(request))
     campaign, rains = lottery.snapshot.campaign, containers.lottery.rains
     packets, rounds = rains.get(campaign), rains.rounds(campaign.campaign_id)
@@ -171,7 +171,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     refusals=(CampaignNotFound,),
 )
 def check_audience(request: HttpRequest) -> HttpAnswer[CheckedAudience]:
-    """Tell whether a user is on a campaign's list; the audit log keeps who asks."""
+    """Return whether a user is on a campaign's list; the audit log records the read."""
     campaign_id, user_id = campaign_id_of(request), user_of(request).user_id
     ports = containers.editing.audience_ports
     audience, is_listed = find_listed(campaign_id, user_id, ports=ports)

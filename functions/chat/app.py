@@ -29,7 +29,7 @@ handler = Api()
 
 def _mount(name: ConnectorName) -> None:
     def receive(request: HttpRequest) -> HttpAnswer[ChatAnswer]:
-        """Carry out a call that the platform signed, and answer in the platform's form."""
+        """Execute a call that the platform signed, and answer in the platform's format."""
         connector = containers.chat.connectors.get(name)
         if connector is None:
             raise SignatureInvalid(f"The chat secret lacks values of {name}.")

@@ -9,9 +9,9 @@ from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
-    """Sweep once; the answer says what was done, for a person who invokes it.
+    """Sweep once; the answer has the counts, for an operator who invokes it.
 
-    The schedule starts several at once, each for a group of packets; else there is one for all.
+    The schedule starts several, each for a group of packets; otherwise one handles all.
     """
     group, groups = event.get("group", 0), event.get("groups", 1)
     report = asdict(

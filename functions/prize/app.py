@@ -48,8 +48,8 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     """Create a prize (201), edit it (200), or ask for approval (202).
 
     Cash is funded from the operator's account. An edit that changes who can win cash waits if the
-    lottery has more of it than the operator may move alone. Of several that wait in one campaign,
-    one can be approved: the others are 409 then, because they show what was before it.
+    lottery has more of it than the operator may move alone. If several wait in one campaign, only
+    one can be approved. The others then return 409, because they show the state before it.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))

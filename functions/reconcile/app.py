@@ -64,7 +64,7 @@ def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
 
 @handler.schedule
 def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
-    """Return what to export, or its queries, or the result of a run whose checks have run."""
+    """Return the next export, its queries, or the result of a run after its checks."""
     reconciliation, clock = containers.reconciliation, containers.platform.clock
     database, first = event["database"], event.get("first")
     if "asked_at_ms" in event:

@@ -93,7 +93,7 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
 def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
     """Fund the packets of a rain, whose rounds open for all users in the same second.
 
-    Packets count as those of `POST /admin/packets`. A repeat funds what an interrupted one did not.
+    Packets count as those of `POST /admin/packets`. A repeat completes an interrupted one.
     """
     guards.guard_send(request)
     # Import lazily: only campaigns have rains.
@@ -170,7 +170,7 @@ def _store_picture(
     request: RequestOf[PictureBody], *, is_prize: bool = False
 ) -> HttpAnswer[UploadedPicture]:
     owner, body = request.user.user_id, body_of(PictureBody, request)
-    # A prize's picture is no personal data: its operator's erasure does not find it.
+    # A prize's picture is not personal data, so its operator's erasure does not find it.
     new_id = new_picture_id(None if is_prize else owner)
     if is_prize:
         from redpacket.approvals.api import approval_gate  # only operators need it

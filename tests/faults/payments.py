@@ -481,7 +481,7 @@ class PaymentSchedule(Schedule):
         return 0
 
     def _telling_of(self, channel: ProviderName) -> Callable[[Made], None]:
-        """Return the deliveries of an event: none, or some, now and days later."""
+        """Return an event's deliveries: none, or several over some days."""
         pick = self.random.choice
 
         def report(made: Made) -> None:

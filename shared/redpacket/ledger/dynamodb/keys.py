@@ -56,8 +56,7 @@ RECEIPT = "receipt"
 def posted(transfer_id: str) -> dict[str, str]:
     """Return the key of the row that prevents a second post of a transfer.
 
-    Transfers from and to providers have this row, because a restore may lose the row that causes
-    them.
+    Transfers from and to providers have it, because a restore may lose the row of their cause.
     """
     return {"pk": f"transfer#{transfer_id}", "sk": "posted"}
 

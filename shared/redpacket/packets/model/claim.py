@@ -115,8 +115,7 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Reference to one share of one packet.
 
-    *claimer* has the claimer's token data, if known; *said_at_ms* is the time at which a message
-    first had it.
+    *claimer* has the claimer's token data, if known, and *said_at_ms* its first message's time.
     """
 
     packet_id: str

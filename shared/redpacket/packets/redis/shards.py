@@ -217,8 +217,7 @@ class RedisShards(Cache):
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         cache_id, count, proof = packet.packet_id, packet.terms.count, _SENT if is_new else ""
         if shard is not None and is_sharded(packet.packet_id):
-            # This proves nothing else, because the shard lacks its users who own a share of another
-            # shard.
+            # This proves nothing else: the shard lacks its users who own a share of another one.
             cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
         elif len(shares) == count:
             # Shares' outcomes are final: if each share has one, these are all claimers.
