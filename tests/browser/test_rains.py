@@ -2,17 +2,24 @@
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, ViewportSize, expect
 
 from testing.platform.servers import wait_for
-from tests.browser.conftest import DESK, PHONE, MakePerson, Operator
+from tests.browser.conftest import DESK, PHONE, BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan
 
-AHEAD_MS = 20_000
+AHEAD_MS = 10_000
 SECONDS = 12
+LOOKS: list[tuple[str, str, str, ViewportSize]] = [
+    ("mia", "zh-CN", "light", PHONE),
+    ("ned", "en-US", "dark", DESK),
+]
+"""Name, language, colors and screen of the players."""
 
 
 def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict[str, Any]]:
@@ -34,72 +41,120 @@ def catch(operator: Operator, sub: str, packet_id: str) -> int:
     return int(operator.grab(sub, packet_id)["amount_fen"])
 
 
-@pytest.mark.parametrize(
-    ("locale", "scheme", "viewport"), [("zh-CN", "light", PHONE), ("en-US", "dark", DESK)]
-)
+def start_functions(operator: Operator) -> None:
+    """Let three users grab at once, so that no grab of the round waits for a function's start."""
+    packet_id = operator.send(count=3)
+    names = [f"early-{number}-{packet_id[:6].lower()}" for number in range(3)]
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(partial(catch, operator, packet_id=packet_id), names))
+
+
+def has_balance(operator: Operator, sub: str, fen: int) -> bool:
+    """Return whether the user *sub* has *fen*."""
+    return bool(operator.as_user(sub).get("/me").json()["balance_fen"] == fen)
+
+
+@dataclass(frozen=True)
+class Player:
+    """Player's page, and the requests that it sends."""
+
+    person: BrowserUser
+    asked: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        """Note each request from now on."""
+        note = self.asked.append
+        self.person.page.on("request", lambda sent: note(f"{sent.method} {sent.url}"))
+
+    @property
+    def tap(self) -> Locator:
+        """Return the button that hits a packet; it is there while the round lasts."""
+        return self.person.page.locator(".rain-tap")
+
+    def play(self) -> None:
+        """Tap all over the sky, and on the button."""
+        page = self.person.page
+        assert page.viewport_size
+        for x in range(40, page.viewport_size["width"] - 20, 80):
+            page.mouse.click(x, 300)
+            # Without a frame between the taps, no packet falls.
+            page.evaluate("() => new Promise(requestAnimationFrame)")
+        # A slow machine draws few frames.
+        self.hit()
+
+    def hit(self) -> None:
+        """Tap on the button, which always hits, if the round lasts."""
+        self.tap.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
+
+
 def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
-    a_person: MakePerson, operator: Operator, locale: str, scheme: str, viewport: Any
+    a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")
     campaign_id = plan(operator, title="红包雨", budget_fen=4_000, quota_per_user=4)
+    players = []
+    for name, locale, scheme, viewport in LOOKS:
+        looks: dict[str, Any] = {"locale": locale, "color_scheme": scheme, "viewport": viewport}
+        looks["reduced_motion"] = "no-preference"
+        person = a_person(f"{name}-{campaign_id}", f"/campaigns/{campaign_id}", **looks)
+        expect(person.page.get_by_role("heading", name="红包雨").first).to_be_visible()
+        players.append(Player(person))
+    start_functions(operator)
+    # The pages are loaded and the functions have started: the rain may begin soon.
     rounds = plan_rain(operator, campaign_id)
-    moving: dict[str, Any] = {"reduced_motion": "no-preference", "color_scheme": scheme}
-    mia = a_person(
-        f"mia-{campaign_id}",
-        f"/campaigns/{campaign_id}",
-        locale=locale,
-        viewport=viewport,
-        **moving,
-    )
-    page, asked = mia.page, []
-    expect(page.get_by_role("timer")).to_be_visible()
-    mia.audit_views(f"rain-planned-{locale}")
-    page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    for player in players:
+        player.person.page.reload()
+        expect(player.person.page.get_by_role("timer")).to_be_visible()
+        player.listen()
 
-    expect(page.locator(".rain-count")).to_have_text(re.compile("^[321]$"), timeout=30_000)
-    sky = page.locator("canvas")
-    tap = page.locator(".rain-tap")
-    expect(tap).to_be_visible()
+    for player in players:
+        count = player.person.page.locator(".rain-count")
+        expect(count).to_have_text(re.compile("^[321]$"), timeout=30_000)
+    for player in players:
+        expect(player.tap).to_be_visible()
     began_ms = time.time() * 1000
-    mia.shoot(f"rain-planned-playing-{locale}", full=False, is_moving=True)
+    for player in players:
+        player.person.shoot(f"rain-playing-{player.person.name[:3]}", full=False, is_moving=True)
+    # All grabs of the round begin at once.
+    for player in players:
+        player.hit()
     others = [
         catch(operator, name, packet_id)
         for packet_id in rounds[0]["packets"]
         for name in (f"joe-{campaign_id}", f"kim-{campaign_id}")
     ]
-    while tap.is_visible():
-        for x in range(40, viewport["width"] - 20, 80):
-            page.mouse.click(x, 300)
-            # Without a frame between the taps, no packet falls.
-            page.evaluate("() => new Promise(requestAnimationFrame)")
-        # A slow machine draws few frames, and the button always hits.
-        tap.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
+    while any(player.tap.is_visible() for player in players):
+        for player in players:
+            player.play()
     ended_ms = time.time() * 1000
 
-    # The next round is announced.
-    expect(page.locator(".countdown")).to_be_visible()
-    expect(sky).to_be_hidden()
-    podium = page.locator(".rain-podium")
-    # Best claims over all packets and players.
-    expect(podium.get_by_role("listitem")).to_have_count(3)
-    # The next round hides it.
-    crowned = podium.locator("span").all_inner_texts()
-    api = [request for request in asked if "/api/" in request or "/packets/" in request]
-    mia.shoot(f"rain-podium-{locale}")
-    assert mia.audit() == []
     # The server's clock began and ended the round, although all shares were claimed at once.
     assert abs(began_ms - rounds[0]["starts_at_ms"]) < 3_000
     assert abs(ended_ms - rounds[0]["ends_at_ms"]) < 3_000
-    caught = page.locator(".rain-result").get_by_role("listitem")
-    expect(caught).to_have_count(2)
-    grabs = [request for request in api if request.endswith("/grab")]
-    # One read for the ids, a grab for each packet, and one read for the podium.
-    assert len(grabs) == 2
-    assert len(api) <= 2 + 3, api
-    me = operator.as_user(mia.name)
-    own = [round(100 * float(text.removeprefix("¥"))) for text in caught.all_inner_texts()]
-    wait_for(lambda: me.get("/me").json()["balance_fen"] == sum(own), "the shares in the purse")
+    own, crowned = list[int](), list[list[str]]()
+    for player in players:
+        person, page = player.person, player.person.page
+        # The next round is announced.
+        expect(page.locator(".countdown")).to_be_visible()
+        expect(page.locator("canvas")).to_be_hidden()
+        crowns = page.locator(".rain-podium").get_by_role("listitem")
+        # Best claims over all packets and players.
+        expect(crowns).to_have_count(3)
+        # The next round hides it.
+        crowned.append(page.locator(".rain-podium span").all_inner_texts())
+        person.shoot(f"rain-podium-{person.name[:3]}")
+        api = [each for each in player.asked if "/api/" in each or "/packets/" in each]
+        # One read for the ids, a grab for each packet, and one read for the podium.
+        assert len([each for each in api if each.endswith("/grab")]) == 2
+        assert len(api) <= 2 + 3, api
+        caught = page.locator(".rain-result").get_by_role("listitem")
+        expect(caught).to_have_count(2)
+        fens = [round(100 * float(text.removeprefix("¥"))) for text in caught.all_inner_texts()]
+        in_purse = partial(has_balance, operator, person.name, sum(fens))
+        wait_for(in_purse, "the shares in the purse")
+        own += fens
+    players[0].person.audit_views("rain-podium")
     best = sorted(others + own, reverse=True)[:3]
     shown = operator.http.get(f"/campaigns/{campaign_id}").json()["rains"][0]["podium"]
     assert [each["amount_fen"] for each in shown] == best
-    assert crowned == [f"¥{fen / 100:.2f}" for fen in best]
+    assert crowned == [[f"¥{fen / 100:.2f}" for fen in best]] * len(players)
