@@ -70,7 +70,7 @@ CONTENDERS = {
     "heavy_grab": f"import boto3, pydantic; {GRAB}",
     "heavy_payout": f"{PAYOUT}; containers.platform.aws_session.create_client('dynamodb')",
 }
-# The first grab of a copy of a prepared process, which is what SnapStart restores.
+# The first grab of a copy of a prepared process, like a process that SnapStart restores.
 RESTORED_GRAB = """
 import os, sys, types
 hooks = types.ModuleType("snapshot_restore_py")

@@ -57,7 +57,7 @@ class Teardown:
             self._delete_kept()
 
     def _delete_stack(self) -> None:
-        """Remove what would block the deletion, then delete the stack."""
+        """Remove everything that would block the deletion, then delete the stack."""
         for bucket in self._of("AWS::S3::Bucket"):
             self._empty(bucket)
         self._delete_databases()

@@ -39,7 +39,7 @@ def _name_nobody(route: Route) -> None:
 
 
 def _copied(person: BrowserUser) -> str:
-    """Tap the only button that copies, and return what it copied."""
+    """Tap the only copy button, and return the copied text."""
     person.context.grant_permissions(["clipboard-read", "clipboard-write"])
     person.page.get_by_role("button", name="复制").click()
     expect(person.page.get_by_role("button", name="已复制")).to_be_visible()

@@ -176,7 +176,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("case", FORMS)
-def test_what_the_browser_refuses_is_told_in_the_language_of_the_page(
+def test_fields_refused_by_the_browser_are_reported_in_the_language_of_the_page(
     a_person: MakePerson, operator: Operator, case: str
 ) -> None:
     path, button, name, note = FORMS[case]

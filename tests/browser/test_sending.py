@@ -132,7 +132,7 @@ def test_limits_are_shown_while_the_user_types_an_amount(
     expect(una.page.locator(".qr img")).to_be_visible()
 
 
-def test_the_sheet_says_what_the_balance_lacks_and_tops_it_up(
+def test_the_sheet_shows_the_missing_amount_and_tops_it_up(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("vic", 1_000)
@@ -166,9 +166,7 @@ def test_the_sheet_says_what_the_balance_lacks_and_tops_it_up(
     assert [item["packet_id"] for item in items] == [sent]
 
 
-def test_the_sheet_is_no_dead_end_where_nobody_can_pay_in(
-    a_person: MakePerson, stack: Stack
-) -> None:
+def test_the_sheet_offers_a_way_on_if_nobody_can_pay_in(a_person: MakePerson, stack: Stack) -> None:
     config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
     wes = a_person("Wes", None)
     wes.page.route("**/config.json", lambda route: route.fulfill(json=config | {"channels": []}))

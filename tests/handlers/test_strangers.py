@@ -11,7 +11,7 @@ from tests.handlers.conftest import MakeUser
 NAMES = ("sender", "sender_id", "user", "user_id", "sub", "account", "taker", "draw_id", "prize_id")
 
 
-def test_a_stranger_reads_only_what_a_packet_shows(
+def test_a_stranger_reads_only_the_public_part_of_a_packet(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:
     stranger = a_user()

@@ -134,7 +134,7 @@ def test_outcomes_are_searched_under_the_names_that_processes_write(stack: Stack
 
 
 @each_stack
-def test_widgets_do_not_overlap_and_show_what_operators_need(stack: Stack) -> None:
+def test_widgets_do_not_overlap_and_show_the_metrics_that_operators_need(stack: Stack) -> None:
     widgets = _widgets(stack)
     places = [
         (x, y)

@@ -70,7 +70,7 @@ def test_the_rights_that_no_local_run_exercises_are_listed() -> None:
     assert {name: rights.get(name) for name in expected} == expected
 
 
-def test_operators_read_typed_rows_and_cannot_write_what_reconciliation_reads() -> None:
+def test_operators_read_typed_rows_and_cannot_write_the_rows_that_reconciliation_reads() -> None:
     stack = STACKS[0]
     groups = {
         name: group["WorkGroupConfiguration"]["ResultConfiguration"]["OutputLocation"]

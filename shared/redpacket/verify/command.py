@@ -2,8 +2,8 @@
 
 PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
-Needs nothing but Python 3.11: no server and no package. The files hold what the API answered about
-one packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record pages, or the
+Needs nothing but Python 3.11: no server and no package. The files hold the API's answers about one
+packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record pages, or the
 answer of `POST /packets`. Or about one day of a lottery: first `GET
 /campaigns/{campaign_id}/proof?day=20270129`, then pages of `GET /campaigns/{campaign_id}/draws`,
 and `GET /campaigns/{campaign_id}`. A user's draws of the day must be numbered 1, 2, 3, ...: give

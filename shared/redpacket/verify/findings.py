@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 SHOWN_MAX = 20
-"""Maximum printed differences; a wrong seed makes one for every share."""
+"""Maximum printed differences; a wrong seed causes one for every share."""
 
 
 @dataclass(slots=True)

@@ -774,7 +774,7 @@ def test_an_applied_change_is_never_shown_as_rejected(
     assert approvals.decide(decided, action)
     applied = replace(decided, is_applied=True)
 
-    # A call that applied the change may store that after another call failed on its effects.
+    # A call may store its application after another call failed on its effects.
     if is_refused_first:
         approvals.mark_refused(decided, "version_conflict")
         refused = _asked(approvals.find_approval(approval.approval_id))

@@ -258,7 +258,7 @@ def test_the_first_share_of_a_million_is_claimed(office: Desk) -> None:
 # ---- preheat
 
 
-def test_a_preheat_restores_what_the_cache_lost(office: Desk) -> None:
+def test_a_preheat_restores_data_that_the_cache_lost(office: Desk) -> None:
     campaign = office.made()
     packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
     first = office.system.grab(packets[0], "ann").share
@@ -272,7 +272,7 @@ def test_a_preheat_restores_what_the_cache_lost(office: Desk) -> None:
     assert office.preheat(campaign) == Preheated(3, 3, None)
 
 
-def test_a_preheat_loads_what_a_send_could_not_load(office: Desk) -> None:
+def test_a_preheat_loads_packets_that_a_send_could_not_load(office: Desk) -> None:
     system = office.system
     campaign = office.made()
     system.claim_cache = Away()

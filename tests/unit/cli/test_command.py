@@ -143,7 +143,7 @@ def _audited(*differences: Any, unsettled_since_ms: int | None = None) -> httpx.
     return _ok(ok=not differences, differences=differences, **counts)
 
 
-def test_an_audit_says_what_it_examined_and_what_is_not_paid_out(stack: Stack) -> None:
+def test_an_audit_lists_the_examined_items_and_unpaid_claims(stack: Stack) -> None:
     route = f"GET /admin/packets/{PACKET}/audit"
     stack.answers[route] = _audited()
     done = stack.run("audit", PACKET).stdout
@@ -1196,7 +1196,7 @@ def test_the_wheel_contains_all_rules_that_it_imports() -> None:
     ]
 
 
-def test_each_command_describes_what_it_does() -> None:
+def test_each_command_describes_its_effect() -> None:
     named = [(), ("campaign",), ("prize",), ("audience",), ("switch",), ("dlq",)]
     for words in named:
         result = CliRunner().invoke(app, [*words, "--help"])

@@ -1,4 +1,4 @@
-"""Switches: what a process caches, how operators turn them, and what waits while one is off."""
+"""Switches: cached states, changes by operators, and work that waits while one is off."""
 
 from dataclasses import dataclass, field
 

@@ -103,7 +103,7 @@ def test_a_hanging_gateway_takes_no_time_from_another_one(town: PaymentSystem) -
 
 
 def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Packet]]:
-    """Start packets that nobody pays in time, at a provider that then stops answering."""
+    """Start packets that stay unpaid, at a provider that then stops answering."""
     slow = _SlowIn(town.gateway)
     town.gates_in = {WECHAT: slow}
     packets = [town.send_unpaid(f"sender-{number}") for number in range(count)]

@@ -73,7 +73,7 @@ def errors_in(name: str, value: Any) -> list[str]:
 # ---------------------------------------------------------------- equal to the code
 
 
-def test_the_file_is_what_the_code_generates() -> None:
+def test_the_file_equals_the_output_of_the_generator() -> None:
     written = openapi.OPENAPI.read_text(encoding="utf-8")
 
     assert written == openapi.text(), "run `make openapi`"
