@@ -280,13 +280,13 @@ def audit(context: typer.Context, packet_id: PacketId) -> None:
     session = session_of(context)
     result = session.target.operator.get(f"/admin/packets/{packet_id}/audit")
     told: RenderableType = (
-        Text(f"Everything adds up in {result['share_count']} shares.", style="green")
+        Text(f"Everything adds up. Shares examined: {result['share_count']}", style="green")
         if result["ok"]
         else shown.differences(result["differences"])
     )
     if waiting := result["unsettled_count"]:
         since = shown.moment(result["unsettled_since_ms"])
-        step = Text(f"Not paid out yet: {waiting} claims, since {since}. Next: redpacket doctor")
+        step = Text(f"Claims not paid out: {waiting}, since {since}. Next: redpacket doctor")
         told = Group(told, step)
     session.screen.report(result, told)
     if not result["ok"]:

@@ -125,8 +125,8 @@ ZH = {
     # Results.
     "none": "没有",
     "More pages follow.": "后面还有。",
-    "Everything adds up in {} shares.": "{} 份账目全部相符。",
-    "Not paid out yet: {} claims, since {}. Next: redpacket doctor": (
+    "Everything adds up. Shares examined: {}": "账目全部相符。检查了 {} 份",
+    "Claims not paid out: {}, since {}. Next: redpacket doctor": (
         "尚未入账：{} 份，自 {} 起。下一步：redpacket doctor"
     ),
     "Everything adds up in {} of {} checks; the others examined no rows.": (

@@ -150,9 +150,9 @@ def test_an_audit_lists_the_examined_items_and_unpaid_claims(stack: Stack) -> No
     stack.answers[route] = _audited(unsettled_since_ms=1_800_000_000_000)
     waiting = stack.run("audit", PACKET)
 
-    assert done == "Everything adds up in 9 shares.\n"
+    assert done == "Everything adds up. Shares examined: 9\n"
     assert waiting.exit_code == 0
-    assert "Not paid out yet: 3 claims, since 2027-01-15" in waiting.stdout
+    assert "Claims not paid out: 3, since 2027-01-15" in waiting.stdout
 
 
 @pytest.fixture
