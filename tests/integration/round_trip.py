@@ -7,12 +7,12 @@ import sys
 
 from redpacket_client import AuthenticatedClient
 from redpacket_client.api.packets import grab_packet, read_packet, send_packet
-from redpacket_client.models import Claim, PacketKind, Record, SendBody, SentPacket
+from redpacket_client.models import Claim, Record, SendBody, SentPacket
 
 
 def main(api: str, sender: str, guest: str) -> None:
     """Print the claim, and the record of the packet."""
-    order = SendBody(kind=PacketKind.LUCKY, total_fen=100, count=1)
+    order = SendBody(kind="lucky", total_fen=100, count=1)
     sent = send_packet.sync(
         client=AuthenticatedClient(api, sender), body=order, idempotency_key="python"
     )

@@ -23,6 +23,12 @@ def test_the_python_client_is_typed_and_makes_a_round_trip(a_user: MakeUser, sta
     _check_round_trip([sys.executable, "-m", "round_trip"], a_user, stack)
 
 
+def test_the_python_client_reads_words_codes_and_fields_of_a_later_version() -> None:
+    _run([sys.executable, *TYPES, "-m", "later_answers", "-p", "redpacket_client"])
+
+    _run([sys.executable, "-m", "later_answers"])
+
+
 def test_the_typescript_client_makes_a_round_trip(a_user: MakeUser, stack: Stack) -> None:
     # `make types` compiles it.
     _check_round_trip([str(NODE), str(ROOT / "web" / "test" / "round-trip.ts")], a_user, stack)

@@ -1,0 +1,99 @@
+"""Contract of the Python client: `openapi.json` without the closed lists of answers.
+
+`docs/reference/stability.md` lets a later version add words and codes to answers. Words of answers
+are plain texts, and each refusal is one `Problem`, whatever its code. Words of requests stay
+closed.
+"""
+
+import json
+import sys
+from typing import Any
+
+from local import places
+
+Schema = dict[str, Any]
+
+_REF = "#/components/schemas/"
+_TYPES = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+_CLOSED = {"enum", "const", "discriminator"}
+PROBLEM: Schema = {
+    "type": "object",
+    "description": "A refusal, whose code may be new. API Gateway's own has only a message.",
+    "properties": {
+        **{name: {"type": "string"} for name in ("type", "title", "detail", "code", "instance")},
+        "status": {"type": "integer"},
+        "errors": {
+            "type": "array",
+            "description": "The fields that `invalid_request` names.",
+            "items": {
+                "type": "object",
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+        "message": {"type": ["string", "null"]},
+    },
+}
+
+
+def loosened(contract: Schema) -> Schema:
+    """Return a copy of the contract whose answers and events accept new words and codes."""
+    copy: Schema = json.loads(json.dumps(contract))
+    schemas = copy["components"]["schemas"]
+    for name in [each for each in schemas if each.endswith("Problem")] + ["GatewayMessage"]:
+        del schemas[name]
+    schemas["Problem"] = PROBLEM
+    answers = _Answers(schemas)
+    for response in copy["components"]["responses"].values():
+        response["content"] = {"application/json": {"schema": {"$ref": f"{_REF}Problem"}}}
+    for path in copy["paths"].values():
+        for operation in path.values():
+            for response in operation["responses"].values():
+                _loosen_contents(answers, response)
+    for event in copy["webhooks"].values():
+        _loosen_contents(answers, event["post"]["requestBody"])
+    return copy
+
+
+def _loosen_contents(answers: "_Answers", holder: Schema) -> None:
+    for content in holder.get("content", {}).values():
+        content["schema"] = answers.loosen(content["schema"])
+
+
+class _Answers:
+    """Schemas of answers, opened in place."""
+
+    def __init__(self, schemas: Schema) -> None:
+        self._schemas = schemas
+        self._opened: set[str] = set()
+
+    def loosen(self, schema: Schema) -> Schema:
+        """Return a schema without its closed lists.
+
+        An object keeps its name. Another schema with a name is copied, because requests may use it.
+        """
+        if "$ref" in schema:
+            name = schema["$ref"].removeprefix(_REF)
+            target = self._schemas[name]
+            if "properties" not in target and "oneOf" not in target:
+                return self.loosen(target)
+            if name not in self._opened:
+                self._opened.add(name)
+                self._schemas[name] = self.loosen(target)
+            return schema
+        opened = {key: value for key, value in schema.items() if key not in _CLOSED}
+        if "type" not in schema and schema.keys() & {"enum", "const"}:
+            words = schema["enum"] if "enum" in schema else [schema["const"]]
+            opened["type"] = sorted({_TYPES[type(word)] for word in words})
+        return {key: self._loosen_part(key, value) for key, value in opened.items()}
+
+    def _loosen_part(self, key: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
+        if key in {"properties", "patternProperties"}:
+            return {name: self.loosen(each) for name, each in value.items()}
+        if key in {"items", "additionalProperties"} and isinstance(value, dict):
+            return self.loosen(value)
+        return [self.loosen(each) for each in value] if key in {"oneOf", "anyOf"} else value
+
+
+if __name__ == "__main__":
+    given = json.loads((places.ROOT / "openapi.json").read_text(encoding="utf-8"))
+    json.dump(loosened(given), sys.stdout)
