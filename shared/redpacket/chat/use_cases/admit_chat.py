@@ -36,10 +36,10 @@ def revoke_chat(
 
     Raises ChatNotFound.
     """
-    found = chats.find(connector, chat_id)
-    if found is None:
+    chat = chats.find(connector, chat_id)
+    if chat is None:
         raise ChatNotFound
-    before = replace(found, chat_id=chat_id)
+    before = replace(chat, chat_id=chat_id)
     chats.revoke(connector, chat_id, _action(operator, before, None, now_ms))
 
 
