@@ -5,7 +5,8 @@
 
 A real wallet writes each number and its movement of money in one transaction of its database.
 `POST /_fake/pay` is the payer's tap in the app: `{"payment_id": "...", "payer": "alice"}`, and
-`"late": true` pays what is closed or paid. `POST /_fake/advance` with `ms` moves the clock forward.
+`"late": true` pays what is closed or paid, `amount_fen` another amount. `POST /_fake/advance` with
+`ms` moves the clock forward.
 """
 
 import argparse
@@ -80,7 +81,8 @@ class Wallet:
             raise ValueError(f"the order is {order['state']}")
         paid = {
             "transaction_id": f"P{secrets.token_hex(12)}",
-            **{name: order["asked"][name] for name in ("number", "amount_fen", "currency")},
+            **{name: order["asked"][name] for name in ("number", "currency")},
+            "amount_fen": asked.get("amount_fen", order["asked"]["amount_fen"]),
             "user": order["asked"]["user"] or asked.get("payer", "somebody"),
             "paid_at_ms": self._now_ms(),
             "refunded_fen": 0,
@@ -211,7 +213,7 @@ def serve(port: int, secret: Path, callback: str) -> ThreadingHTTPServer:
     calls, results = _secrets(secret)
     wallet = Wallet(lambda *of: _deliver(results, callback, *of))
     controls = {
-        "/_fake/pay": (wallet.pay, {"payment_id", "payer", "late"}),
+        "/_fake/pay": (wallet.pay, {"payment_id", "payer", "late", "amount_fen"}),
         "/_fake/advance": (wallet.advance, {"ms"}),
     }
     lock = threading.Lock()

@@ -81,7 +81,10 @@ class Inbox:
     """Whether a request belongs to the test; others are answered and ignored."""
 
     def wait_for(self, count: int) -> list[Received]:
-        wait_until(lambda: len(self.received) >= count)
+        wait_until(
+            lambda: len(self.received) >= count,
+            lambda: f"{len(self.received)} of {count} results reached {self.url}",
+        )
         return list(self.received)
 
     def clear(self) -> None:
@@ -252,10 +255,12 @@ def a_number() -> str:
     return secrets.token_hex(12)
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
+def wait_until(
+    is_so: Callable[[], bool], told: Callable[[], str] = lambda: "it did not come to that"
+) -> None:
     deadline = time.monotonic() + WAIT_S
     while not is_so():
-        assert time.monotonic() < deadline, "it did not come to that"
+        assert time.monotonic() < deadline, f"{told()} in {WAIT_S:.0f} s"
         time.sleep(0.01)
 
 

@@ -25,6 +25,7 @@ import pytest
 from local import places
 from local.access import WALLET_SECRET
 from local.gateways.host.simulator import WalletSecrets
+from local.ports import HOST
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.ssrf_safe_http import HttpClient
@@ -43,7 +44,6 @@ NUMBERS = ("number", "refund_no", "bill_no")
 LACKING = {
     HTTPStatus.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
     HTTPStatus.NOT_IMPLEMENTED,
 }
 UNANSWERED = 2
@@ -55,6 +55,7 @@ class ScenarioClient(HostClient):
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys, http_client)
         self.numbers: defaultdict[str, list[str]] = defaultdict(list)
+        self.has_results = False
 
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Store the numbers before the wallet can send a result about them."""
@@ -67,6 +68,7 @@ class ScenarioClient(HostClient):
         """Return whether a result belongs to this scenario; a late one may belong to an earlier
         scenario.
         """
+        self.has_results = True
         told = json.loads(received.body)
         return any(told["data"]["number"] in numbers for numbers in self.numbers.values())
 
@@ -85,14 +87,19 @@ class OwnWallet(Fake):
         if answer.status_code in LACKING:
             if name == "forget":
                 return None
-            pytest.skip(f"POST /_fake/{name}")
+            pytest.skip(f"the wallet's host lacks POST /_fake/{name}")
+        if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY:
+            fields = ", ".join(
+                f"{field}={value}" for field, value in body.items() if field[-3:] != "_id"
+            )
+            pytest.skip(f"the control POST /_fake/{name} takes no field {fields} (422)")
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
 
     def show(self, name: str) -> Any:
         answer = httpx.get(f"{self.url}/_fake/{name}", trust_env=False)
         if answer.status_code in LACKING:
-            pytest.skip(f"GET /_fake/{name}")
+            pytest.skip(f"the wallet's host lacks GET /_fake/{name}")
         return answer.json()
 
     def paid_out(self) -> dict[str, Any]:
@@ -117,8 +124,8 @@ class OwnWallet(Fake):
 class Verdicts:
     """Pytest plugin that selects the scenarios of a host's wallet and prints their outcomes."""
 
-    def __init__(self, side: Side) -> None:
-        self._side = side
+    def __init__(self, side: Side, client: ScenarioClient) -> None:
+        self._side, self._client = side, client
         self.held = self.broken = 0
         self._unchecked: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -141,6 +148,8 @@ class Verdicts:
             crash = getattr(report.longrepr, "reprcrash", None)
             reason = crash.message if crash else str(report.longrepr)
             print(f"BROKEN  {claim}\n        {reason.splitlines()[0]}", flush=True)
+            if " results reached " in reason and not self._client.has_results:
+                pytest.exit("no result reached the check", returncode=1)
         elif report.when == "call":
             self.held += 1
             print(f"holds   {claim}", flush=True)
@@ -148,11 +157,13 @@ class Verdicts:
     def summary(self) -> str:
         """Return the scenarios that were not checked, and the counts."""
         lines = [
-            f"not checked, the wallet's host lacks {control}:\n        " + "\n        ".join(claims)
-            for control, claims in sorted(self._unchecked.items())
+            f"not checked, {reason}:\n        " + "\n        ".join(claims)
+            for reason, claims in sorted(self._unchecked.items())
         ]
         skipped = sum(map(len, self._unchecked.values()))
-        counts = f"{self.held} rules hold, {self.broken} are broken, {skipped} were not checked"
+        counts = f"{self.held} rules hold, {self.broken} are broken"
+        if skipped:
+            counts += f"\n{skipped} MORE RULES WERE NOT CHECKED: docs/reference/host-wallet.md"
         return "\n".join([*lines, counts])
 
 
@@ -164,9 +175,10 @@ def _claim(node_id: str) -> str:
 
 
 @contextmanager
-def an_own_side(url: str, keys: HostKeys, callback_port: int) -> Iterator[Side]:
+def an_own_side(
+    client: ScenarioClient, url: str, keys: HostKeys, callback_port: int
+) -> Iterator[Side]:
     """Return the adapters of the wallet at *url*, and a server for its results."""
-    client = ScenarioClient(keys, HttpClient(url, call_ms_max=CALL_MS_MAX, allows_private=True))
     address = urlsplit(url)
     fake = OwnWallet(f"{address.scheme}://{address.netloc}", client)
     with an_inbox(callback_port) as inbox:
@@ -178,19 +190,23 @@ def check(url: str, secret: Path, callback_port: int) -> int:
     """Check one wallet, print its verdicts, and return the exit code."""
     WalletSecrets.of(secret)
     keys = HostKeys.of(secret.read_text())
-    with an_own_side(url, keys, callback_port) as side:
+    client = ScenarioClient(keys, HttpClient(url, call_ms_max=CALL_MS_MAX, allows_private=True))
+    with an_own_side(client, url, keys, callback_port) as side:
         try:
             side.payments_in.query("wallet-check")
         except Unavailable as error:
             print(f"{url} gave no signed answer to payment.query: {error}", file=sys.stderr)
             return UNANSWERED
-        verdicts = Verdicts(side)
+        verdicts = Verdicts(side, client)
         files = [str(places.ROOT / f"tests/contract/test_payments_{each}.py") for each in SCENARIOS]
         options = ["-s", "-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts="]
         options += ["-o", "filterwarnings=ignore"]  # This module is loaded before pytest.
         options += ["--import-mode=importlib", "--rootdir", str(places.ROOT)]
         ended = pytest.main([*options, *files], plugins=[verdicts])
         print(verdicts.summary())
+        if verdicts.broken and not client.has_results:
+            address = f"http://{HOST}:{callback_port}/gateway/host/callback"
+            print(f"No result reached {address}: start the wallet with this address.")
     return int(ended) if not verdicts.held else int(verdicts.broken > 0)
 
 
@@ -204,7 +220,11 @@ def main() -> None:
     try:
         sys.exit(check(given.url, given.secret, given.callback_port))
     except OSError as error:
-        sys.exit(f"wallet-check: {error}; a running stack has the port of results: `make down`")
+        sys.exit(
+            f"wallet-check: {error}; "
+            f"a stack (`make down`) or another program has port {given.callback_port}; "
+            "or give CALLBACK_PORT= and the wallet the new address of results"
+        )
     except ValueError as error:
         sys.exit(f"wallet-check: {error}: write URL=http://127.0.0.1:18999/wallet")
 

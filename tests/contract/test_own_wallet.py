@@ -60,12 +60,14 @@ def test_the_example_wallet_keeps_the_contract(secret: Path) -> None:
 
     assert (checked.returncode, checked.stderr) == (0, "")
     assert " 0 are broken" in checked.stdout
+    assert " MORE RULES WERE NOT CHECKED" in checked.stdout
     for claim in (
-        "a transfer that is repeated pays once",
-        "a refund is given once for its number",
-        "a bill has every payment and refund of its day",
-        "a callback that is not accepted is repeated as the same notice",
-        "a call of the host that we did not sign is refused (old)",
+        "a repeated transfer pays once",
+        "a refund number is refunded once",
+        "a statement has every payment and refund of its day",
+        "an unaccepted callback is repeated as the same notice",
+        "an unsigned call of the host is refused (old)",
+        "a payment of another amount has that amount",
     ):
         assert f"holds   {claim}\n" in checked.stdout
 
@@ -84,7 +86,28 @@ def test_a_wallet_that_executes_a_repeat_is_found(secret: Path) -> None:
 
     assert checked.returncode == 1
     assert "BROKEN  a number with another content is not paid again\n" in checked.stdout
-    assert "BROKEN  a refund is given once for its number\n" in checked.stdout
+    assert "BROKEN  a refund number is refunded once\n" in checked.stdout
+
+
+def test_a_wallet_that_reports_to_another_port_is_told_the_address(secret: Path) -> None:
+    port = Ports.free().front
+    with _served(_example(), secret, Ports.free().front) as url:
+        checked = _check(url, secret, port)
+
+    assert checked.returncode == 1
+    assert "0 of 1 results reached http://" in checked.stdout
+    address = f"http://{HOST}:{port}/gateway/host/callback"
+    assert checked.stdout.endswith(
+        f"No result reached {address}: start the wallet with this address.\n"
+    )
+
+
+def test_a_port_in_use_names_the_way_out(secret: Path) -> None:
+    port = Ports.free().front
+    with _served(_example(), secret, port) as url:
+        checked = _check(url, secret, int(url.rpartition(":")[2].partition("/")[0]))
+
+    assert "CALLBACK_PORT=" in checked.stderr
 
 
 def test_an_address_without_a_wallet_gives_no_verdict(secret: Path) -> None:

@@ -57,7 +57,7 @@ class PacketClosed(_OfSender):
 
 
 class ShareClaimed(_OfSender):
-    """A user durably claimed a share, or its amount is in their account (`claim.settled`)."""
+    """`packet.claimed`: the claim is durable; `claim.settled`: its amount is in the account."""
 
     prize_id: Annotated[
         fields.PrizeId | None, about("Cash prize of the unit; only when it is settled.")
@@ -83,7 +83,7 @@ class DrawWon(TypedDict):
 
 
 class WithdrawalEnded(TypedDict):
-    """A withdrawal was paid, or it failed or was canceled and its money is back in the balance."""
+    """`paid`: the user has the money; `failed`, `cancelled`: it is back in the balance."""
 
     withdrawal_id: common.Word
     amount_fen: fields.ShareFen
