@@ -357,16 +357,15 @@ def pay(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def pay_outside(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Pay at the provider what was ordered there, or let its console refund a part."""
+    """Pay at the provider what was ordered there; its console may refund a part at once."""
     if person.payments:
         payment_id, (channel, amount_fen) = chance.choice(list(person.payments.items()))
         body: dict[str, Any] = {"payment_id": payment_id, "payer": person.name}
-        if chance.random() < REFUNDS:
-            body["amount_fen"] = amount_fen // 4
-            if crowd.outside(channel, "refund", body):
-                crowd.watch.did("refund outside")
-        elif crowd.outside(channel, "pay", body):
+        if crowd.outside(channel, "pay", body):
             crowd.watch.did(f"paid at {channel}")
+            body["amount_fen"] = amount_fen // 4
+            if chance.random() < REFUNDS and crowd.outside(channel, "refund", body):
+                crowd.watch.did("refund outside")
 
 
 def withdraw(crowd: Crowd, person: Person, chance: random.Random) -> None:
