@@ -34,7 +34,7 @@ def test_200_players_catch_every_packet_with_at_most_three_more_requests(a_user:
     def look(player: HttpUser, path: str) -> httpx.Response:
         try:
             return player.http.get(path)
-        except httpx.ReadError:
+        except (httpx.ReadError, httpx.RemoteProtocolError):
             # A server closes idle connections, and a browser repeats the read on a new one.
             return player.http.get(path)
 

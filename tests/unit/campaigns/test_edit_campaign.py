@@ -366,17 +366,18 @@ def test_a_closed_packet_is_not_loaded_again(office: Desk) -> None:
     assert office.system.memory.caches == {}
 
 
-def test_a_preheat_of_an_unknown_campaign_is_refused_and_a_vanished_packet_stops_one(
-    office: Desk,
-) -> None:
+def test_a_preheat_of_an_unknown_campaign_is_refused(office: Desk) -> None:
     with pytest.raises(CampaignNotFound):
         office.preheat(a_campaign())
+
+
+def test_a_vanished_packet_counts_as_not_loaded_and_stops_no_other(office: Desk) -> None:
     campaign = office.made()
-    packet = office.system.send("operator", campaign=campaign)
+    packet, _ = (office.system.send("operator", campaign=campaign) for _ in range(2))
     key = f"packet#{packet.packet_id}", "packet"
     row = office.system.dynamo.tables["packets"].pop(key)
 
-    with pytest.raises(errors.InvariantViolated):
-        office.preheat(campaign)
+    assert office.preheat(campaign) == Preheated(2, 1, None)
+    assert [name for name, _ in office.system.logger.errors] == ["preheat_failed"]
 
     office.system.dynamo.tables["packets"][key] = row

@@ -56,7 +56,7 @@ def preheat_campaign(
         _load_users(campaign_id, stop_at_ms, ports)
     packet_count = loaded_count = 0
     for packet_id, first_shard in _packets_after(cursor or "", campaign_id, ports):
-        shards = 0
+        shards = 1  # a packet that can't be read counts as one that is not loaded
         try:
             packet = _get(packet_id, packets)
             shards = 0 if packet.status is PacketStatus.CLOSED else shard_count(packet_id)
