@@ -2,7 +2,7 @@
 
 The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
 clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. A folder
-without that commit, such as an archive or a shallow clone, has nothing to compare.
+without Git has nothing to compare; a shallow clone fails.
 """
 
 import json
@@ -32,7 +32,7 @@ def check(root: Path) -> str:
     if not (root / ".git").exists():
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
-        return "No history before this clone's depth: run `git fetch --unshallow` to compare."
+        raise StackError("the history is cut off: run `git fetch --unshallow`")
     changed = ("-G^__version__", "--", SOURCE)
     release = _git(root, "log", "-1", "--format=%h", *changed)
     # An uncommitted version begins with this tree.

@@ -78,7 +78,7 @@ def test_a_long_subject_since_the_release_fails_and_an_older_one_passes(root: Pa
         check(root)
 
 
-def test_a_shallow_clone_and_a_folder_without_git_compare_nothing_and_report_it(
+def test_a_shallow_clone_fails_and_a_folder_without_git_passes(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("clone")
@@ -86,7 +86,8 @@ def test_a_shallow_clone_and_a_folder_without_git_compare_nothing_and_report_it(
 
     shutil.copytree(root / "shared", folder / "shared")
     assert check(folder).startswith("No history")
-    assert check(folder / "shallow").startswith("No history")
+    with pytest.raises(StackError, match="--unshallow"):
+        check(folder / "shallow")
 
 
 def test_every_workflow_that_compares_promises_fetches_the_whole_history() -> None:
