@@ -2,7 +2,7 @@
 
 The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
 clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. A folder
-without Git has nothing to compare; a shallow clone fails.
+without Git has nothing to compare. A shallow clone first fetches the rest of its history.
 """
 
 import json
@@ -32,7 +32,7 @@ def check(root: Path) -> str:
     if not (root / ".git").exists():
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
-        raise StackError("the history is cut off: run `git fetch --unshallow`")
+        _fetch_history(root)
     changed = ("-G^__version__", "--", SOURCE)
     release = _git(root, "log", "-1", "--format=%h", *changed)
     # An uncommitted version begins with this tree.
@@ -54,8 +54,19 @@ def long_subjects(root: Path, commits: str) -> list[str]:
     return [f"a subject has more than {SUBJECT_MAX} characters: {each}" for each in longer]
 
 
+def _fetch_history(root: Path) -> None:
+    try:
+        _git(root, "fetch", "--quiet", "--unshallow")
+    except subprocess.CalledProcessError as error:
+        raise StackError(
+            "this clone is shallow, so the last release is missing, and `git fetch --unshallow` "
+            f"failed: {error.stderr.strip()}"
+        ) from error
+
+
 def _git(root: Path, *words: str) -> str:
-    command = ["git", *words]
+    # A container's checkout may belong to another user.
+    command = ["git", "-c", f"safe.directory={root.resolve()}", *words]
     run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     return run.stdout.strip()
 

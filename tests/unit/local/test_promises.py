@@ -78,16 +78,43 @@ def test_a_long_subject_since_the_release_fails_and_an_older_one_passes(root: Pa
         check(root)
 
 
-def test_a_shallow_clone_fails_and_a_folder_without_git_passes(
+def _shallow(root: Path, folder: Path) -> Path:
+    _git(folder, "clone", "--quiet", "--depth=1", root.as_uri(), "shallow")
+    return folder / "shallow"
+
+
+def test_a_shallow_clone_fetches_the_history_that_it_compares(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = tmp_path_factory.mktemp("clone")
-    _git(folder, "clone", "--quiet", "--depth=1", root.as_uri(), "shallow")
+    _commit(root, "Remove a route", openapi=_contract("/a", "/c"))
 
+    with pytest.raises(StackError, match=r"^GET /b: removed$"):
+        check(_shallow(root, tmp_path_factory.mktemp("clone")))
+
+
+def test_a_shallow_clone_without_its_origin_fails(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shallow = _shallow(root, tmp_path_factory.mktemp("clone"))
+    root.rename(root.with_name("gone"))
+
+    with pytest.raises(StackError, match="--unshallow` failed"):
+        check(shallow)
+
+
+def test_a_checkout_of_another_user_is_compared(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+
+    assert "promised" in check(root)
+
+
+def test_a_folder_without_git_passes(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("archive")
     shutil.copytree(root / "shared", folder / "shared")
+
     assert check(folder).startswith("No history")
-    with pytest.raises(StackError, match="--unshallow"):
-        check(folder / "shallow")
 
 
 def test_every_workflow_that_compares_promises_fetches_the_whole_history() -> None:
