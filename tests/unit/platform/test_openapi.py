@@ -237,7 +237,7 @@ def test_every_object_is_strict() -> None:
 
     texts = {"type": "string"}
     lists = {"type": "array", "items": texts}
-    # The host's tokens have their own fields, and a provider's answer may have others than WeChat's.
+    # The host's tokens and prompts of other providers than WeChat have fields of their own.
     prompts = [each for each in loose if each[0].endswith("Prompt")]
     assert [each for each in loose if each not in prompts] == [("CampaignAdmin", lists)]
     assert ("HostPrompt", texts) in prompts
