@@ -483,11 +483,11 @@ class InMemorySystem:
             shares = self.packets.list_shard_shares(packet_id, shard)
             self.claim_cache.load(packet, shares, shard)
 
-    def read_record(self, packet: Packet, viewer: str) -> Record:
-        """Read a packet's page as one of its users."""
+    def read_record(self, packet: Packet, viewer: str, chat_id: str | None = None) -> Record:
+        """Read a packet's page as one of its users, or as a member of its chat."""
         return read_record(
             packet.packet_id,
-            User(viewer),
+            User(viewer, chat_id=chat_id),
             after_no=0,
             limit=100,
             packets=self.packets,

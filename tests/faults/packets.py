@@ -238,12 +238,15 @@ class PacketSchedule(Schedule):
             if packet.expires_at_ms - packet.created_at_ms == SHORT_MS
         ]
 
+    def _chat_of(self, user_id: str) -> str | None:
+        return CHAT_ID if user_id in self._members else None
+
     def _grab(self, process: Process, packet: Packet, user_id: str) -> Claim:
         """Grab, and open a two-step packet; judge refusals."""
         spoken = self._words(packet, user_id)
         process.switches.require_on(Switch.GRAB)
         before = self._known(packet, user_id)
-        step, chat_id = "grab", CHAT_ID if user_id in self._members else None
+        step, chat_id = "grab", self._chat_of(user_id)
         try:
             claim = process.grab_or_enter(packet, user_id, spoken, chat_id)
             if isinstance(claim, Admission):
@@ -494,7 +497,8 @@ class PacketSchedule(Schedule):
                     answers.append((packet, user_id, wrong))
                     if wrong.is_owner:
                         self.seen["pages of wrongly refused owners"] += 1
-                        if process.read_record(packet, user_id).mine is None:
+                        chat_id = self._chat_of(user_id)
+                        if process.read_record(packet, user_id, chat_id).mine is None:
                             self._complain("I5", user_id, "their share on the page", "none")
                 except errors.Rejected as refusal:
                     self.trace.append(f"{user_id} is told {refusal.code} in the end")
