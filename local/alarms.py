@@ -65,7 +65,7 @@ class Alarms:
                 if alarm["Namespace"] in UNKNOWN_NAMESPACES:
                     continue
                 state = self._state(alarm)
-                if state not in {None, alarm["StateValue"]}:
+                if state != alarm["StateValue"]:
                     self._cloudwatch.set_alarm_state(
                         AlarmName=alarm["AlarmName"], StateValue=state, StateReason="judged locally"
                     )
@@ -108,33 +108,26 @@ class Alarms:
             for name, value in zip(QUEUE_METRICS, (count, now_s - since_s), strict=True):
                 self._points["AWS/SQS", name, dimensions].append((now_s, value))
 
-    def _state(self, alarm: dict[str, Any]) -> str | None:
-        """Return the state by CloudWatch's rule: M of N periods, and the alarm's missing-data rule.
+    def _state(self, alarm: dict[str, Any]) -> str:
+        """Return the state by CloudWatch's rule: M of N periods; a missing one does not breach."""
+        bad = sum(_breaches(alarm, value) for value in self._values(alarm))
+        return (
+            "ALARM" if bad >= alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) else "OK"
+        )
 
-        An alarm of silence has no state before its first data (template.yaml, ExpireErrorsAlarm).
+    def _values(self, alarm: dict[str, Any]) -> Iterator[float]:
+        """Return the statistics of the present period and of the last whole ones that have data.
+
+        Periods begin at multiples of their length, like CloudWatch's. Two events would share some
+        of the periods that end now, and the alarm would go off and on again.
         """
-        periods = alarm["EvaluationPeriods"]
-        is_missing_bad = alarm.get("TreatMissingData") == "breaching"
-        if is_missing_bad and not self._points[_key(alarm)]:
-            return None
-        values = list(self._values(alarm, periods))
-        while is_missing_bad and values and values[-1] is None:
-            values.pop()  # A time before the first data, or before the last data in the window.
-        if not values:
-            return None
-        bad = sum(is_missing_bad if value is None else _breaches(alarm, value) for value in values)
-        return "ALARM" if bad >= alarm.get("DatapointsToAlarm", periods) else "OK"
-
-    def _values(self, alarm: dict[str, Any], periods: int) -> Iterator[float | None]:
-        """Yield the statistic of each of the last periods, or None without data."""
         period_s = alarm["Period"]
-        end_s = self._now_s()
-        points = self._points[_key(alarm)]
-        aggregate = _STATISTICS[alarm["Statistic"]]
-        for n in range(periods):
-            until_s = end_s - n * period_s
-            values = [value for at_s, value in points if until_s - period_s < at_s <= until_s]
-            yield aggregate(values) if values else None
+        now = self._now_s() // period_s
+        values = defaultdict(list)
+        for at_s, value in self._points[_key(alarm)]:
+            if now - at_s // period_s <= alarm["EvaluationPeriods"]:
+                values[at_s // period_s].append(value)
+        return map(_STATISTICS[alarm["Statistic"]], values.values())
 
 
 def metrics_of(line: str) -> Iterator[tuple[Key, float]]:

@@ -49,7 +49,8 @@ class Counted:
 
     def describe_alarms(self, **arguments: Any) -> Any:
         assert arguments == {"StateValue": "ALARM", "AlarmNamePrefix": "redpacket-local"}
-        what = {"StateUpdatedTimestamp": "noon", "AlarmDescription": "Runbook - page.md"}
+        times = {"StateUpdatedTimestamp": "later", "StateTransitionedTimestamp": "noon"}
+        what = {**times, "AlarmDescription": "Runbook - page.md"}
         alarms = [{"AlarmName": name, **what} for name in self.alarms]
         return {"MetricAlarms": alarms}
 

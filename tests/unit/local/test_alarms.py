@@ -7,7 +7,8 @@ import pytest
 
 from local.alarms import Alarms, metrics_of
 
-NOW_S = 10_000.0
+NOW_S = 10_015.0
+"""Five seconds before the end of a minute."""
 SERVICE = (("service", "api"),)
 
 
@@ -73,6 +74,8 @@ class Aws:
         ([(5, 9)], {}, "OK"),
         ([(5, 9), (50, 1)], {}, "ALARM"),
         ([(5, 9), (70, 1)], {}, "OK"),
+        ([(70, 10)], {}, "ALARM"),  # CloudWatch judges whole minutes after their end
+        ([(120, 10)], {}, "OK"),
         ([(70, 10)], {"EvaluationPeriods": 3}, "OK"),
         ([(70, 10)], {"EvaluationPeriods": 3, "DatapointsToAlarm": 1}, "ALARM"),
         ([(5, 10)], {"Dimensions": []}, "OK"),
@@ -93,23 +96,21 @@ def test_an_alarm_counts_periods_dimensions_and_missing_data(
     assert aws.alarm["StateValue"] == state
 
 
-def test_silence_is_an_alarm_only_after_the_first_data() -> None:
-    aws = Aws([], {"TreatMissingData": "breaching", "EvaluationPeriods": 3, "DatapointsToAlarm": 2})
-    clock = [NOW_S]
+def test_an_alarm_stays_on_while_its_events_are_in_sight() -> None:
+    alarm = {"Threshold": 1.0, "EvaluationPeriods": 15, "DatapointsToAlarm": 3}
+    # Sweeps that are not exactly a minute apart.
+    events = [(NOW_S + each, line("request_failed", 1)) for each in (0, 61, 119)]
+    aws = Aws(events, alarm)
+    clock = [NOW_S + 119]
     alarms = Alarms(aws, [], now_s=lambda: clock[0])
 
-    clock[0] += 600
-    alarms.look()
-    without_data = aws.alarm["StateValue"]
-    aws.events.append((clock[0], line("request_failed", 1)))
-    alarms.look()
-    with_the_first = aws.alarm["StateValue"]
-    clock[0] += 150
-    alarms.look()
-    clock[0] += 600
-    alarms.look()
+    states = []
+    for _ in range(78):  # thirteen minutes
+        alarms.look()
+        states.append(aws.alarm["StateValue"])
+        clock[0] += 10
 
-    assert (without_data, with_the_first, aws.alarm["StateValue"]) == ("OK", "OK", "ALARM")
+    assert set(states) == {"ALARM"}
 
 
 def test_a_dead_letter_fires_the_alarm_of_its_own_queue() -> None:
