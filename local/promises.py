@@ -19,6 +19,7 @@ SOURCE = "shared/redpacket/__init__.py"
 SUBJECT_MAX = 72
 """Maximum number of characters in the first line of a commit message."""
 
+_CHANGED = ("-G^__version__", "--", SOURCE)
 _PROMISED = re.compile(r'^__version__ = "[1-9]\d*\.\d+\.\d+"$', re.MULTILINE)
 
 
@@ -33,18 +34,22 @@ def check(root: Path) -> str:
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         _fetch_history(root)
-    changed = ("-G^__version__", "--", SOURCE)
-    release = _git(root, "log", "-1", "--format=%h", *changed)
     # An uncommitted version begins with this tree.
-    is_new = bool(_git(root, "diff", "--name-only", "HEAD", *changed))
-    since = "HEAD" if is_new else release
+    is_new = bool(_git(root, "diff", "--name-only", "HEAD", *_CHANGED))
+    since = "HEAD" if is_new else last_release(root)
     broken = long_subjects(root, f"{since}..")
     if not is_new:
-        released = json.loads(_git(root, "show", f"{release}:openapi.json"))
+        released = json.loads(_git(root, "show", f"{since}:openapi.json"))
         broken += breaks(released, json.loads((root / "openapi.json").read_text(encoding="utf-8")))
     if broken:
         raise StackError("\n".join(broken))
     return f"openapi.json keeps what {since} promised."
+
+
+def last_release(root: Path, at: str = "HEAD") -> str:
+    """Return the commit that set the version of *at*, or "" if that version promises nothing."""
+    commit = _git(root, "log", "-1", "--format=%h", at, *_CHANGED)
+    return commit if _PROMISED.search(_git(root, "show", f"{commit}:{SOURCE}")) else ""
 
 
 def long_subjects(root: Path, commits: str) -> list[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from local import places
 from local.build import Building
 from local.commands import end_on_signals, say
+from local.promises import last_release
 from local.stack import Stack
 from testing.soak.agreement import MUST_SEE, Agreement
 from testing.soak.crowd import Crowd
@@ -25,7 +26,7 @@ from testing.soak.troubles import Troubles
 from testing.soak.watch import Watch
 
 FIRST_RELEASE = "15ff6e46"
-"""Commit to upgrade from while no release is tagged: the changelog's last break of stored rows."""
+"""Commit to upgrade from before a first release: the changelog's last break of stored rows."""
 PEOPLE, NAIVE = 300, 24
 SHOWN, SHOWN_ALIKE = 8, 12
 """Failures shown of those whose first so many characters are alike."""
@@ -41,18 +42,6 @@ FEATURES = (
 """Features of which a soak must have done at least one."""
 FAULTS = ("cache killed", "functions killed", "upgrade", "keys rotated", "tables restored")
 CONTROLS = ("forgets keys", "no sequence")
-
-
-def previous_release(given: str) -> str:
-    """Return the commit to upgrade from: the given one, the last tag, or the fixed one."""
-    tag = subprocess.run(
-        ["git", "describe", "--tags", "--abbrev=0", "HEAD^"],
-        cwd=places.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return given or tag.stdout.strip() or FIRST_RELEASE
 
 
 def checkout(commit: str, folder: Path) -> Path:
@@ -116,7 +105,8 @@ def main() -> int:
     parser.add_argument("--from", dest="commit", default="")
     given = parser.parse_args()
     end_on_signals()
-    commit, began_at = previous_release(given.commit), time.monotonic()
+    commit = given.commit or last_release(places.ROOT, "HEAD^") or FIRST_RELEASE
+    began_at = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="redpacket-soak-") as folder:
         watch, agreement = soak(given.minutes, given.seed, commit, Path(folder))
     unexplained = watch.unexplained()

@@ -13,7 +13,7 @@ import yaml
 from local import places
 from local.cut import cut
 from local.errors import StackError
-from local.promises import SOURCE, check
+from local.promises import SOURCE, check, last_release
 
 LONG = "Say in far too many words what a commit does, although its body has enough room"
 
@@ -68,6 +68,11 @@ def test_a_version_with_a_suffix_promises_nothing(root: Path) -> None:
     _commit(root, LONG, source='__version__ = "2.0.0.dev0"\n', openapi=_contract("/a"))
 
     assert check(root) == "No version is promised yet."
+
+
+def test_the_last_release_is_the_commit_of_a_promised_version(root: Path) -> None:
+    assert last_release(root) == last_release(root, "HEAD^") != ""
+    assert last_release(root, "HEAD~2") == ""
 
 
 def test_a_long_subject_since_the_release_fails_and_an_older_one_passes(root: Path) -> None:
