@@ -1,8 +1,8 @@
 """CloudWatch of the local stack: counts from log lines, and states of the template's alarms.
 
 The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
-missing data. This thread evaluates alarms like CloudWatch, so that `redpacket count` and `redpacket
-doctor` show here what they show on AWS. Alarms on metric math are not deployed here.
+missing data. This thread evaluates alarms like CloudWatch. The results of `redpacket count` and
+`redpacket doctor` are therefore the same as on AWS. Alarms on metric math are not deployed here.
 """
 
 from __future__ import annotations

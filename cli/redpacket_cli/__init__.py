@@ -1,1 +1,1 @@
-"""The command `redpacket`: what operators and integrators do at a terminal."""
+"""The `redpacket` command for operators and integrators."""

@@ -22,21 +22,21 @@ def unit_of_account() -> Unit:
 
 
 def money(fen: int | None) -> str:
-    """Write an amount for people; None is hidden."""
+    """Format an amount for display; None is shown as hidden."""
     return translate("hidden") if fen is None else unit_of_account().text(fen)
 
 
 def parse_amount(text: str) -> int:
-    """Return the minor units of an amount: 88.88 has decimals, 8888 has none. Raises typer's error.
+    """Parse an amount into minor units: 88.88 is in major units, 8888 in minor ones.
 
-    Groups without a decimal part may mean either, unless the symbol is there or the unit has no
-    decimals.
+    A grouped amount like 1,000 needs a symbol or decimals, unless the unit has no decimals. Raises
+    typer.BadParameter for every other text.
     """
     plain = plain_of(text)
-    # Scripts write minor units, and need no request for the unit.
+    # Scripts write minor units, which need no request for the unit.
     unit = Unit() if plain.isdigit() else unit_of_account()
     fen = typed_fen(plain, unit, is_bare_minor=True)
     if fen is None:
-        example = unit.digits(8888)
-        raise typer.BadParameter(f"{plain} is no amount: write {example}, or 8888 in minor units")
+        detail = f"{plain} is not an amount: write {unit.digits(8888)}, or 8888 in minor units"
+        raise typer.BadParameter(detail)
     return fen

@@ -1,4 +1,4 @@
-"""Calls of the API over HTTP; a repeat of a command carries the same idempotency key."""
+"""HTTP client of the API; a call that moves money sends an idempotency key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEXT = "x-next-cursor"
 
 @dataclass(frozen=True, slots=True)
 class CsvPage:
-    """A page of a list as CSV: its head, its lines, and where the next one begins."""
+    """Page of a list as CSV: header line, rows, and the cursor of the next page."""
 
     head: str
     lines: str
@@ -31,7 +31,7 @@ class CsvPage:
 
 
 def again(do: Callable[[], Answer]) -> Answer:
-    """Make a call whose repeat is harmless, until it is answered. Raises Failure."""
+    """Make an idempotent call, and retry it while the API is unavailable. Raises Failure."""
     for number in range(_TRIES):
         try:
             return do()
@@ -43,14 +43,14 @@ def again(do: Callable[[], Answer]) -> Answer:
 
 
 class Api:
-    """The API for one token, or for a passer-by without one; safe to use from many threads."""
+    """API client with one token, or anonymous without one; safe to share between threads."""
 
     def __init__(self, http: httpx.Client, token: str = "") -> None:
         self._http = http
         self._signed = {"Authorization": f"Bearer {token}"} if token else {}
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return what is at *path*. Raises Failure."""
+        """Return the resource at *path*. Raises Failure."""
         return self._content("GET", path, query=query)
 
     def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Api:
         key: str = "",
         query: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Post *body*, with *key* once. Raises Failure."""
+        """Post *body*; the API applies it once per *key*. Raises Failure."""
         return self._content("POST", path, body, key=key, query=query)
 
     def delete(self, path: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Api:
     def get_csv(self, path: str, query: Mapping[str, Any] | None = None) -> CsvPage:
         """Return a page of the list at *path*. Raises Failure."""
         answer = self._answer("GET", path, query=query, headers={"Accept": "text/csv"})
-        # No name of a column holds an end of line.
+        # Column names contain no line breaks.
         head, _, lines = answer.content.decode("utf-8").partition("\r\n")
         return CsvPage(f"{head}\r\n", lines, answer.headers.get(_NEXT))
 
@@ -133,7 +133,7 @@ class Api:
 
 
 def _with_key(failure: Failure, key: str) -> Failure:
-    """Return the failure with the key whose repeat moves nothing twice, if money may have moved."""
+    """Add the idempotency key for a safe repeat to a failure after which money may have moved."""
     if not key or failure.code is not Exit.UNAVAILABLE:
         return failure
     next_step = translate(f"The result is unknown. Repeat the command only with --key {key}")
@@ -154,7 +154,7 @@ def _failure_of(answer: httpx.Response) -> Failure:
         detail = told or answer.reason_phrase
         if answer.status_code == HTTPStatus.UNAUTHORIZED:
             detail = translate(
-                "the token is missing, has expired, or is not of this API's issuer: get a new one"
+                "the token is missing, expired, or from another issuer: get a new one"
             )
         problem = {"code": f"http_{answer.status_code}", "detail": detail}
     request_id = problem.get("instance") or answer.headers.get("apigw-requestid")

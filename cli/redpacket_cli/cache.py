@@ -54,7 +54,7 @@ def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each c
 
 
 def memory_of(facts: str) -> tuple[int, int]:
-    """Return the used bytes of `INFO memory`, and the limit, which is 0 without one."""
+    """Return the used bytes and the limit from `INFO memory`; 0 means no limit."""
     numbers = dict(re.findall(r"^(used_memory|maxmemory):(\d+)", facts, re.MULTILINE))
     return int(numbers["used_memory"]), int(numbers["maxmemory"])
 
@@ -91,7 +91,7 @@ def _sent(connection: socket.socket, answers: BufferedReader, words: list[str]) 
 
 
 def _answer(answers: BufferedReader) -> Any:  # noqa: ANN401 - each command has its own
-    """Read one answer of the Redis protocol, version 2. Raises Failure."""
+    """Read one reply of the Redis protocol, version 2. Raises Failure."""
     line = answers.readline().decode()
     kind, text = line[:1], line[1:].rstrip("\r\n")
     if kind == "+":

@@ -1,4 +1,4 @@
-"""Campaigns, their prizes and their lists of users: from YAML files, and lists of ids."""
+"""Commands for campaigns, their prizes and their lists of users."""
 
 import csv
 import json
@@ -36,10 +36,10 @@ _TIMES = {"starts_at": "starts_at_ms", "ends_at": "ends_at_ms"}
 
 @campaign.command("edit")
 def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -> None:
-    """Create or edit a campaign, and the `prizes` that the file has by their ids.
+    """Create or edit a campaign and its prizes from a file.
 
-    The file has the fields of PUT /admin/campaigns/{campaign_id}; `starts_at` and `ends_at` take
-    times with their zone, like 2027-01-29T20:00:00+08:00.
+    The file has the fields of PUT /admin/campaigns/{campaign_id}, and `prizes` by id. `starts_at`
+    and `ends_at` are times with a zone, like 2027-01-29T20:00:00+08:00.
     """
     session, plan = session_of(context), _in_milliseconds(read_document(file))
     prizes = plan.pop("prizes", {})
@@ -56,7 +56,7 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
         except Failure as failure:
             prize_id = place.removeprefix(path).removeprefix("/prizes/")
             if prizes and failure.code is Exit.WAITS:
-                session.screen.note("The rest is not saved: repeat the command when approved.")
+                session.screen.note("The rest is not saved: repeat the command after the approval.")
             elif prize_id:
                 session.screen.note(
                     f"Prize {prize_id} failed; everything before it is saved. Correct it, and "
@@ -103,15 +103,15 @@ def plan_rain(
     campaign_id: CampaignId,
     total_fen: Amount,
     count: Annotated[int, typer.Argument(help="Number of shares in each packet.", min=1)],
-    starts_at: Annotated[str, typer.Option(help="Time with a zone at which all may grab.")],
+    starts_at: Annotated[str, typer.Option(help="Start time with a zone.")],
     seconds: Annotated[int, typer.Option(help="Length of a round.", min=5)] = 20,
-    rounds: Annotated[int, typer.Option(help="Rounds, 30 seconds apart.", min=1)] = 1,
+    rounds: Annotated[int, typer.Option(help="Number of rounds, 30 seconds apart.", min=1)] = 1,
     packets: Annotated[
         int, typer.Option(help="Packets in a round; 0: as many as the quota covers.", min=0)
     ] = 0,
     key: Key = "",
 ) -> None:
-    """Plan packets that open for all users in the same second, from the campaign's budget."""
+    """Plan packets that open for all users at the same second; the campaign's budget pays."""
     session = session_of(context)
     body = {"starts_at_ms": milliseconds("--starts-at", starts_at), "seconds": seconds}
     body |= {"rounds": rounds, "total_fen": total_fen, "count": count}
@@ -122,7 +122,7 @@ def plan_rain(
 
 @campaign.command("preheat")
 def preheat(context: typer.Context, campaign_id: CampaignId) -> None:
-    """Load a campaign's prizes, users and packets into the cache, whatever time it takes."""
+    """Load a campaign's prizes, users and packets into the cache, however long it takes."""
     session = session_of(context)
     path, cursor = f"/admin/campaigns/{campaign_id}/preheat", None
     together = {"packet_count": 0, "loaded_count": 0}
@@ -149,7 +149,7 @@ def edit_prize(
     session.screen.report(_put_again(session.target.operator, path, body))
 
 
-# "-5" is a number here and no option.
+# "-5" is a number here, not an option.
 @prize.command("stock", context_settings={"ignore_unknown_options": True})
 def change_stock(
     context: typer.Context,
@@ -158,7 +158,7 @@ def change_stock(
     delta: Annotated[int, typer.Argument(help="Units to add; -5 removes five.")],
     key: Annotated[str, typer.Option(help="Idempotency key.")] = "",
 ) -> None:
-    """Add units to a prize, or take some that are not won."""
+    """Add units to a prize, or remove units that are not won yet."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     answer = session.target.operator.post(path, {"delta": delta}, key=new_key(key))
@@ -170,16 +170,16 @@ def add_codes(
     context: typer.Context,
     campaign_id: CampaignId,
     prize_id: PrizeId,
-    file: Annotated[Path, typer.Argument(help="Codes, one a line; - is standard input.")],
+    file: Annotated[Path, typer.Argument(help="Codes, one per line; - is standard input.")],
 ) -> None:
-    """Add codes to a prize of kind `code`; an upload that was cut off can be repeated."""
+    """Add codes to a prize of kind `code`. An interrupted upload can be repeated."""
     session = session_of(context)
     lines = (line.strip() for line in read_text(file).lstrip("\ufeff").splitlines())
     codes = [line for line in lines if line]
     if not codes or len(set(codes)) < len(codes):
-        raise no_target(f"{file} has no code, or one more than once: write each once, one a line")
+        raise no_target(f"{file} has no codes or repeats one: write each code once, one per line")
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"
-    # One call after the other: a code's unit is its place in the file.
+    # Calls run one after another, because a code's unit is its position in the file.
     for at in range(0, len(codes), CODES_PER_CALL):
         body = {"add": codes[at : at + CODES_PER_CALL]}
         answer = again(partial(session.target.operator.post, path, body))
@@ -191,19 +191,19 @@ def import_audience(
     context: typer.Context,
     campaign_id: CampaignId,
     file: Annotated[
-        Path, typer.Argument(help="Users, one a line, or the first column of a CSV; - is stdin.")
+        Path, typer.Argument(help="Users, one per line, or the first column of a CSV; - is stdin.")
     ],
     mode: Annotated[
         Literal["allow", "deny", "keep"],
-        typer.Option(help="Meaning of the list after the upload; keep changes nothing."),
+        typer.Option(help="Meaning of the list after the upload; `keep` leaves it unchanged."),
     ] = "keep",
-    parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=16)] = 4,
+    parallel: Annotated[int, typer.Option(help="Number of parallel calls.", min=1, max=16)] = 4,
     is_replaced: Annotated[
         bool, typer.Option("--replace", help="Empty the list first, while the campaign is off.")
     ] = False,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Put users on a campaign's list; an import that was cut off can be repeated."""
+    """Add users from a file to a campaign's list. An interrupted import can be repeated."""
     from rich import progress
 
     session = session_of(context)
@@ -212,7 +212,7 @@ def import_audience(
     size = operator.get(f"/admin/campaigns/{campaign_id}")["audience_size"]
     if is_replaced:
         if not users:
-            raise no_target(f"{file} has no user: write one a line")
+            raise no_target(f"{file} has no users: write one per line")
         if not is_sure:
             n = len(users)
             words = translate(f"Replace the {size} users on the list of {campaign_id} by {n}?")
@@ -231,7 +231,7 @@ def import_audience(
         task = bar.add_task("", total=len(users))
         for sent in pool.map(lambda call: _put_users(operator, path, call), calls):
             bar.advance(task, sent)
-    # The last call says what the list is for, when it is whole.
+    # The last call sets the meaning of the list, once the list is complete.
     last = {} if mode == "keep" else {"mode": mode}
     answer = again(lambda: operator.post(path, last))
     session.screen.report({"size_before": size, "imported": len(users), **answer})
@@ -241,9 +241,9 @@ def import_audience(
 def remove_users(
     context: typer.Context,
     campaign_id: CampaignId,
-    users: Annotated[list[str], typer.Argument(help="As the host knows them.")],
+    users: Annotated[list[str], typer.Argument(help="User ids at the host.")],
 ) -> None:
-    """Take users from a campaign's list."""
+    """Remove users from a campaign's list."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
     session.screen.report(again(lambda: session.target.operator.post(path, {"remove": users})))
@@ -253,9 +253,9 @@ def remove_users(
 def add_users(
     context: typer.Context,
     campaign_id: CampaignId,
-    users: Annotated[list[str], typer.Argument(help="As the host knows them.")],
+    users: Annotated[list[str], typer.Argument(help="User ids at the host.")],
 ) -> None:
-    """Put some users on a campaign's list."""
+    """Add users to a campaign's list."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
     session.screen.report(again(lambda: session.target.operator.post(path, {"add": users})))
@@ -265,21 +265,21 @@ def add_users(
 def check_user(
     context: typer.Context,
     campaign_id: CampaignId,
-    user: Annotated[str, typer.Argument(help="As the host knows them.")],
+    user: Annotated[str, typer.Argument(help="User id at the host.")],
 ) -> None:
-    """Tell whether a user is on a campaign's list; the audit log keeps the question."""
+    """Show whether a user is on a campaign's list; the audit log records the query."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience/{quote(user, safe='')}"
     session.screen.report(session.target.operator.get(path))
 
 
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Put until it is answered: an edit that was cut off is finished by its repeat."""
+    """Send a PUT until the API answers: a repeat completes an interrupted edit."""
     return again(lambda: operator.put(path, body))
 
 
 def _clear(operator: Api, path: str, size: int) -> None:
-    """Empty the list, in as many calls as it takes; erased users stay in its size."""
+    """Empty the list in as many calls as needed; its size still counts erased users."""
     before = size + 1
     while 0 < size < before:
         before, size = size, again(lambda: operator.post(path, {"remove_all": True}))["size"]
@@ -297,7 +297,7 @@ def _users_of(file: Path) -> Iterator[str]:
 
 
 def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
-    """Turn times with a zone into milliseconds."""
+    """Convert times with a zone into milliseconds."""
     for name, wanted in _TIMES.items():
         if name not in plan:
             continue
@@ -306,15 +306,15 @@ def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json(body: Any, file: Path) -> dict[str, Any]:  # noqa: ANN401 - of a file
-    """Return what a file holds, if it is a mapping that can be JSON. Raises Failure.
+    """Return a file's mapping in JSON types. Raises Failure for any other content.
 
-    In YAML a bare `on` is true, so that `status: on` arrives as true.
+    YAML reads a bare `on` as true, so a boolean `status` becomes "on" or "off" again.
     """
     try:
         document = json.loads(json.dumps(body, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise no_target(
-            f"{file} has a value that JSON lacks: {error}. Quote dates; use finite numbers"
+            f"{file} has a value that JSON does not have: {error}. Quote dates; use finite numbers"
         ) from None
     if not isinstance(document, dict):
         raise no_target(f"{file} has a prize without fields: write them below its id")

@@ -1,4 +1,4 @@
-"""Group chats of platforms: list, admit, revoke."""
+"""Commands for group chats on chat platforms."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ _IDS = {"ignore_unknown_options": True}
 """Ids of Telegram's groups begin with a minus sign."""
 
 Connector = Annotated[str, typer.Argument(help="telegram or lark.", callback=an_id)]
-ChatId = Annotated[str, typer.Argument(help="As the bot tells it in the chat.", callback=an_id)]
+ChatId = Annotated[str, typer.Argument(help="Id that the bot shows in the chat.", callback=an_id)]
 
 
 @chat.command("list")
@@ -36,7 +36,7 @@ def admit_chat(
     connector: Connector,
     chat_id: ChatId,
     day_fen: Annotated[
-        int, typer.Option(parser=parse_amount, help="The most that the chat sends in a UTC day.")
+        int, typer.Option(parser=parse_amount, help="Maximum sum that the chat sends in a UTC day.")
     ],
     title: Annotated[str, typer.Option(help="A name for operators.")] = "",
     language: Annotated[str, typer.Option(help="Language of the cards: zh or en.")] = "zh",
@@ -49,6 +49,6 @@ def admit_chat(
 
 @chat.command("revoke", context_settings=_IDS)
 def revoke_chat(context: typer.Context, connector: Connector, chat_id: ChatId) -> None:
-    """Let the bot do nothing more in a chat."""
+    """Disable the bot in a chat."""
     session, path = session_of(context), f"/admin/chats/{connector}/{chat_id}"
     session.screen.report(session.target.operator.delete(path))

@@ -1,4 +1,4 @@
-"""Changes of rows by operators with AWS credentials; each leaves its row in the audit log."""
+"""Row corrections by operators with AWS credentials; the audit log records each of them."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from redpacket_cli.session import session_of
 from redpacket_cli.target import Target
 
 Change = tuple[str, str | None, str]
-"""Field with its text before and after."""
+"""Field, and its text before and after the change."""
 
 
 Reason = Annotated[str, typer.Option(help="For the audit log.")]
@@ -30,12 +30,10 @@ def add_to() -> None:
 def correct(
     context: typer.Context,
     account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
-    wrong_fen: Annotated[
-        int, typer.Option("--wrong", help="Its balance in fen, from the finding.")
-    ],
+    wrong_fen: Annotated[int, typer.Option("--wrong", help="Balance in the finding, in fen.")],
     reason: Reason,
 ) -> None:
-    """Set an account's balance to the sum of its entries, and write that into the audit log."""
+    """Set an account's balance to the sum of its entries, and record it in the audit log."""
     session = session_of(context)
     rows = list(rows_of(session.target, "AccountsTable", account))
     right_fen = sum(
@@ -52,11 +50,11 @@ def correct_count(
     field: Annotated[
         Literal["open_count", "unpaid_count"], typer.Argument(help="The counter's name.")
     ],
-    wrong: Annotated[int, typer.Option(help="Its present value.")],
-    right: Annotated[int, typer.Option(help="Its new value.", min=0)],
+    wrong: Annotated[int, typer.Option(help="Current value.")],
+    right: Annotated[int, typer.Option(help="New value.", min=0)],
     reason: Reason,
 ) -> None:
-    """Set a counter of an account, and write that into the audit log."""
+    """Set a counter of an account, and record it in the audit log."""
     session, found = session_of(context), _Value("AccountsTable", account, "balance", field, wrong)
     command: Change = ("command", None, "ledger correct-count")
     _replace(session.target, found, right, ("command_run", account, [command]), reason)
@@ -67,11 +65,11 @@ def correct_share(
     context: typer.Context,
     packet_id: PacketId,
     share_no: Annotated[int, typer.Argument(help="Number of the share.", min=1)],
-    wrong_fen: Annotated[int, typer.Option("--wrong", help="Amount of its row in fen.")],
+    wrong_fen: Annotated[int, typer.Option("--wrong", help="Amount in the row, in fen.")],
     right_fen: Annotated[int, typer.Option("--right", help="Amount by the terms, in fen.", min=1)],
     reason: Reason,
 ) -> None:
-    """Set the amount of a share that is not settled, and write that into the audit log."""
+    """Set the amount of an unsettled share, and record it in the audit log."""
     from redpacket.packets.model.packet import partition_count
 
     session = session_of(context)
@@ -88,7 +86,7 @@ _IS_UNSETTLED = " AND attribute_not_exists(settled_at_ms)"
 
 
 class _Value(NamedTuple):
-    """Number of a row, as a finding has it."""
+    """Numeric field of a row, with the value from a finding."""
 
     table: str
     pk: str
@@ -96,7 +94,7 @@ class _Value(NamedTuple):
     field: str
     wrong: int
     more: str = ""
-    """Rest of the condition."""
+    """Additional condition of the update."""
 
 
 def _replace(
@@ -128,7 +126,7 @@ def _replace(
             ]
         )
     except client.exceptions.TransactionCanceledException:
-        detail = f"the row has another value than {found.wrong}: run redpacket reconcile again"
+        detail = f"the row's value is not {found.wrong}: run redpacket reconcile again"
         raise Failure(Exit.REFUSED, detail) from None
 
 
@@ -139,12 +137,12 @@ def note_decision(target: Target, kind: str, subject: str, changes: list[Change]
 
 
 def note_command(target: Target, *words: str) -> None:
-    """Write a command that cannot be taken back into the audit log before it runs."""
+    """Log an irreversible command in the audit log before it runs."""
     note_decision(target, "command_run", "ledger", [("command", None, " ".join(words))])
 
 
 def audit_row(target: Target, kind: str, subject: str, changes: list[Change]) -> dict[str, Any]:
-    """Return the put of an action by the caller of AWS; a test compares it with the package's."""
+    """Return the put of an action by the AWS caller; a test compares it with the package's row."""
     at_ms = int(time.time() * 1000)
     position = f"{at_ms:013d}#{token_hex(8)}"
     told = [dict(zip(("field", "before", "after"), change, strict=True)) for change in changes]

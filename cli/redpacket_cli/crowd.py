@@ -1,4 +1,4 @@
-"""A trial crowd: many users who grab one packet at the same time."""
+"""Trial load: many users grab one packet at the same time."""
 
 import statistics
 import time
@@ -32,7 +32,7 @@ class Tried:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of this page."""
+    """Register the commands of this module."""
     app.command()(load)
 
 
@@ -40,15 +40,13 @@ def load(
     context: typer.Context,
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
     users: Annotated[int, typer.Option(help="Number of users.", min=1, max=100_000)] = 100,
-    parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=256)] = 16,
+    parallel: Annotated[int, typer.Option(help="Number of parallel calls.", min=1, max=256)] = 16,
     tokens: Annotated[
-        Path | None, typer.Option(help="Tokens, one a line: on AWS the host makes them.")
+        Path | None, typer.Option(help="Tokens, one per line; on AWS the host issues them.")
     ] = None,
-    prefix: Annotated[
-        str, typer.Option(help="Start of the names of a local stack's users.")
-    ] = "load",
+    prefix: Annotated[str, typer.Option(help="Name prefix of the local stack's users.")] = "load",
 ) -> None:
-    """Let a crowd grab a packet, each user once, and report the outcomes and latencies."""
+    """Let many users grab a packet, once each, and report outcomes and latencies."""
     from rich.progress import Progress
 
     session = session_of(context)
@@ -80,7 +78,7 @@ def _tokens(target: Target, file: Path | None, users: int, prefix: str, parallel
     if file is not None:
         tokens = read_text(file).split()[:users]
         if not tokens:
-            raise no_target(f"{file} holds no tokens: write one a line")
+            raise no_target(f"{file} has no tokens: write one per line")
         return tokens
     with ThreadPoolExecutor(parallel) as pool:
         return list(pool.map(lambda number: target.dev_token(f"{prefix}-{number}"), range(users)))

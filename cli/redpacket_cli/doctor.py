@@ -1,4 +1,4 @@
-"""A first look at a stack: what an operator would check, each with the next step."""
+"""First checks of a stack, each with the operator's next step."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from redpacket_cli.operate import QUEUES
 from redpacket_cli.rows import rows_of
 from redpacket_cli.session import Session, session_of
 
-queue = typer.Typer(help="Queues: how many messages wait.", no_args_is_help=True)
+queue = typer.Typer(help="Queues: numbers of messages.", no_args_is_help=True)
 
 _COUNTS = {
     "waiting": "ApproximateNumberOfMessages",
@@ -25,12 +25,12 @@ _SOME = 100
 _DOWN_AFTER_FAILURES = 5
 """Failures in a row that pause a webhook."""
 _WAITS_LONG_MS = 1_800_000
-"""Milliseconds after which a withdrawal without a result is worth a look."""
+"""Age in ms at which a withdrawal without a result is reported."""
 
 _LATELY_MS = 3_600_000
-"""Milliseconds for which a cache that lost its data is worth a look."""
+"""Time in ms for which the loss of a cache's data is reported."""
 _ASKED_MAX = 3
-"""Withdrawals of one provider whose answers are read."""
+"""Maximum withdrawals of one provider whose answers are read."""
 
 Finding = tuple[str, str, str]
 """State (ok, warn, fail or unknown), subject, and the details with the next step."""
@@ -38,7 +38,7 @@ Finding = tuple[str, str, str]
 
 @queue.command("list")
 def list_queues(context: typer.Context) -> None:
-    """Show how many messages wait, are in flight, or were given up, by queue."""
+    """Show each queue's counts of waiting, in-flight, delayed and dead messages."""
     session = session_of(context)
     items = list(_queues(session))
     columns = ("queue", "waiting", "in flight", "delayed", "dead")
@@ -49,10 +49,10 @@ def list_queues(context: typer.Context) -> None:
 def doctor(
     context: typer.Context,
     is_strict: Annotated[
-        bool, typer.Option("--strict", help="Also fail if a check warns or could not be made.")
+        bool, typer.Option("--strict", help="Also fail if a check warns or could not run.")
     ] = False,
 ) -> None:
-    """Check API, cache, alarms, switches, queues, providers, and what waits for an operator."""
+    """Check API, cache, alarms, switches, queues, providers, and operators' pending tasks."""
     session = session_of(context)
     findings = [finding for check in _CHECKS for finding in _made(check, session)]
     items = [dict(zip(("state", "check", "detail"), finding, strict=True)) for finding in findings]
@@ -65,7 +65,7 @@ def doctor(
 
 
 def _made(check: Callable[[Session], Iterator[Finding]], session: Session) -> Iterator[Finding]:
-    """Yield what a check found; one that could not be made does not end the others."""
+    """Yield the findings of a check; a check that could not run does not stop the others."""
     subject = check.__name__.removeprefix("_").replace("_", " ")
     try:
         yield from check(session)
@@ -91,7 +91,7 @@ def _alarms(session: Session) -> Iterator[Finding]:
         since = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
         yield "fail", "alarm", f"{alarm['AlarmName']} since {since}. {alarm['AlarmDescription']}"
     if not alarms:
-        yield "ok", "alarms", "none is on"
+        yield "ok", "alarms", "none is active"
 
 
 def _cache(session: Session) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ def _cache(session: Session) -> Iterator[Finding]:
         else:
             yield "ok", "cache", "it answers"
         return
-    # From outside of the VPC only AWS can tell; a cache of your own is unknown.
+    # Only ElastiCache reports the state outside the VPC; it does not know your own cache.
     group = session.target.resource("Cache")
     described = session.target.aws("elasticache").describe_replication_groups(
         ReplicationGroupId=group
@@ -154,7 +154,7 @@ def _reconciliation(session: Session) -> Iterator[Finding]:
         return
     since = shown.moment(int(runs[0]["startDate"].timestamp() * 1000))
     run = target.operator.get(f"/admin/reconcile/{runs[0]['name']}")
-    # The alarm ends after a minute, and the difference stays.
+    # The alarm ends after a minute, but the difference remains.
     if count := sum(check["differences"] for check in run["checks"]):
         detail = (
             f"{count} differences in the run of {since}. "
@@ -169,7 +169,7 @@ def _messages(session: Session) -> Iterator[Finding]:
     for each in _queues(session):
         name = each["queue"]
         if each["dead"]:
-            detail = f"{each['dead']} given up. Look: redpacket dlq list {name}"
+            detail = f"{each['dead']} given up. See redpacket dlq list {name}"
             yield "fail", f"queue {name}", detail
         else:
             waiting, busy, delayed = (each[count] for count in _COUNTS)
@@ -197,7 +197,7 @@ def _withdrawals(session: Session) -> Iterator[Finding]:
         detail = f"{count} have no result after 30 minutes. See redpacket withdrawals list"
         yield "warn", "withdrawals", detail
     else:
-        yield "ok", "withdrawals", "none waits long"
+        yield "ok", "withdrawals", "none waits longer than 30 minutes"
 
 
 def _pending_withdrawals(session: Session) -> list[dict[str, Any]]:
@@ -209,7 +209,7 @@ def _pending_withdrawals(session: Session) -> list[dict[str, Any]]:
 
 
 def _lacks_money(session: Session, provider: str, pending: list[dict[str, Any]]) -> bool:
-    """Tell whether the provider's last answer about some withdrawals was `out_of_funds`."""
+    """Return whether the provider's last answer about a pending withdrawal was `out_of_funds`."""
     asked = [each["withdrawal_id"] for each in pending if each["channel"] == provider]
     for withdrawal_id in asked[:_ASKED_MAX]:
         calls = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")["calls"]
@@ -231,10 +231,14 @@ def _providers(session: Session) -> Iterator[Finding]:
         rows = rows_of(session.target, "PaymentsTable", f"gateway#{name}")
         told: dict[str, Any] = next((row for row in rows if row["sk"] == "answers"), {})
         if _lacks_money(session, name, pending):
-            detail = "the merchant lacks money: refill it. See docs/runbook/withdrawals-wait.md"
+            detail = (
+                "the merchant account is out of money: refill it. "
+                "See docs/runbook/withdrawals-wait.md"
+            )
             yield "fail", f"provider {name}", detail
         elif since_ms := told.get("silent_since_ms"):
-            detail = f"silent since {shown.moment(since_ms)}. See docs/runbook/withdrawals-wait.md"
+            since = shown.moment(since_ms)
+            detail = f"no answer since {since}. See docs/runbook/withdrawals-wait.md"
             yield "fail", f"provider {name}", detail
         elif answered_ms := told.get("answered_at_ms"):
             yield "ok", f"provider {name}", f"answering, last at {shown.moment(answered_ms)}"

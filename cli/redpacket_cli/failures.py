@@ -6,19 +6,19 @@ from typing import Any
 
 
 class Exit(IntEnum):
-    """The exit codes; 2 is typer's own, for a wrong command line."""
+    """Exit codes; typer itself uses 2 for a wrong command line."""
 
     DONE = 0
     FOUND = 1
-    """A check was made, and something is wrong: an audit, a reconciliation, a proof."""
+    """An audit, a reconciliation, a proof or another check found a problem."""
     USAGE = 2
     REFUSED = 3
-    """The API has understood and refused: repeating it unchanged is pointless.
+    """The API refused the request, and an unchanged repeat would be refused again.
 
-    `verify` ends with it if nothing differs, but not everything was checked.
+    `verify` also uses it if nothing differs but not everything was checked.
     """
     UNAVAILABLE = 4
-    """Nothing is known, or it was too fast: the same command again gives the truth."""
+    """The result is unknown, or the call was rate-limited: repeat the command."""
     NO_TARGET = 5
     """No stack, no token, no credentials of AWS, or a file that can't be read."""
     WAITS = 6
@@ -38,11 +38,12 @@ class Failure(Exception):
 
 
 def waits(answer: dict[str, Any]) -> Failure:
-    """Return what ends a command whose request waits for approval (202)."""
+    """Return the failure of a command whose request waits for approval (202)."""
     approve = f"redpacket approvals approve {answer['approval_id']}"
-    return Failure(
-        Exit.WAITS, f"Nothing changed: it waits for approval. Another operator: {approve}", answer
+    detail = (
+        f"Nothing changed: the request waits for approval. Another operator must run: {approve}"
     )
+    return Failure(Exit.WAITS, detail, answer)
 
 
 def no_target(detail: str) -> Failure:
@@ -55,7 +56,7 @@ _SERVER_ERROR = 500
 
 
 def of_aws(error: Exception) -> Failure | None:
-    """Return the failure that an error of boto3 means; None for any other error."""
+    """Return the failure for an error of boto3, or None for any other error."""
     # An import of boto3 takes half a second: skip it if boto3 cannot have raised the error.
     errors = sys.modules.get("botocore.exceptions")
     if errors is None:

@@ -1,4 +1,4 @@
-"""Files of lists: CSV for programs and spreadsheets, XLSX for people."""
+"""Exported lists: CSV for programs and spreadsheets, XLSX for people."""
 
 import csv
 import io
@@ -20,14 +20,14 @@ Item = Mapping[str, Any]
 XLSX = ".xlsx"
 SHEET_ROWS_MAX = 1_048_576
 _WIDTH = 20
-"""Characters of a column, wide enough for a time."""
+"""Column width in characters, enough for a time."""
 
 
 def write_csv(file: Path, texts: Iterable[str]) -> int:
-    """Write texts of CSV, the first of which begins with the head; return the number of rows."""
-    # Excel takes a file without a byte order mark for one in the computer's old encoding.
+    """Write CSV texts, the first with the header line; return the number of rows."""
+    # Without a byte order mark, Excel assumes the computer's legacy encoding.
     with file.open("w", encoding="utf-8-sig", newline="") as target:
-        count = -1  # of lines below the head
+        count = -1  # The header line does not count.
         for text in texts:
             target.write(text)
             count += records(text)
@@ -59,7 +59,7 @@ def write_xlsx(file: Path, columns: Sequence[str], items: Iterable[Item]) -> int
 
 
 def records(text: str) -> int:
-    """Return the number of lines of a CSV text."""
+    """Return the number of records in a CSV text."""
     return sum(1 for _ in csv.reader(io.StringIO(text, newline="")))
 
 

@@ -27,7 +27,7 @@ _DAY_S = 24 * _HOUR_S
 _LISTED_MAX = 1_000
 
 _PAYMENT_SHARDS = 8
-"""Partitions of each work list of payments; a test compares them with the package."""
+"""Number of partitions of each payment work list; a test compares it with the package."""
 
 _LISTS = {
     **dict.fromkeys(("due", "load", "unpaid", "edited"), "PacketsTable"),
@@ -77,10 +77,10 @@ def logs(
     hours: Annotated[float, typer.Option(help="Hours to search.", min=0)] = 1,
     last: Annotated[int, typer.Option(help="Number of lines.", min=1)] = 20,
 ) -> None:
-    """Print the newest log lines of a function that contain a text; --json has whole traces."""
+    """Print a function's newest log lines that contain a text; --json has complete traces."""
     session = session_of(context)
     if session.target.local is not None and function == "api":
-        raise no_target("no such log here: the gateway of a local stack writes none")
+        raise no_target("no such log: the gateway of a local stack writes none")
     group = _log_group(session.target, function)
     logged = session.target.logged(group, words, int(hours * _HOUR_S))
     lines = [line for line in logged if "_aws" not in line][-last:]  # metrics; see `count`
@@ -97,7 +97,7 @@ def _log_group(target: Target, function: str) -> str:
         if each["LogicalResourceId"].endswith("Logs")
     }
     if function not in groups:
-        raise no_target(f"{function} has no log; these have: {', '.join(sorted(groups))}")
+        raise no_target(f"{function} has no log; choose one of: {', '.join(sorted(groups))}")
     return str(groups[function])
 
 
@@ -106,7 +106,7 @@ def count(
     function: Function,
     event: Annotated[str, typer.Argument(help="Event, like claim_refused.")],
 ) -> None:
-    """Print how often a function counted an event, by hour, in the last 24 hours."""
+    """Print a function's hourly counts of an event in the last 24 hours."""
     session = session_of(context)
     now_s = time.time()
     statistics = session.target.aws("cloudwatch").get_metric_statistics(
@@ -138,13 +138,13 @@ def run(
     ],
     day: Annotated[str, typer.Option(help="Day of `statements`, like 2026-01-31.")] = "",
     is_skipped: Annotated[
-        bool, typer.Option("--skip", help="Let the schedule continue after that day.")
+        bool, typer.Option("--skip", help="Skip that day, so that the schedule continues.")
     ] = False,
     returned: Annotated[
-        str, typer.Option("--return", help="Withdrawal to return if no statement calls it paid.")
+        str, typer.Option("--return", help="Withdrawal to return if no statement lists it as paid.")
     ] = "",
 ) -> None:
-    """Run the work of a schedule now and print its report. It may run beside the schedule."""
+    """Run a scheduled task now and print its report. It may overlap with the scheduled run."""
     from redpacket_cli import corrections
 
     session = session_of(context)
@@ -169,7 +169,7 @@ def run(
     report = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
         log = function.removesuffix("Function").lower()
-        detail = f"{function} failed: {report.get('errorMessage')}. Read: redpacket logs {log}"
+        detail = f"{function} failed: {report.get('errorMessage')}. See redpacket logs {log}"
         raise Failure(Exit.UNAVAILABLE, detail)
     session.screen.report(report)
 
@@ -219,7 +219,7 @@ def show_account(
     context: typer.Context,
     account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
 ) -> None:
-    """Show the balance of an account, and the sum of its entries, which must be equal."""
+    """Show an account's balance and the sum of its entries, which must be equal."""
     session = session_of(context)
     balance_fen, total_fen, entry_count = None, 0, 0
     rows = list(rows_of(session.target, "AccountsTable", account))
@@ -237,7 +237,7 @@ def show_account(
 
 
 def _unknown(name: str) -> Failure:
-    detail = f"{name} is in no table: take its id from a finding or a list"
+    detail = f"{name} is not in the tables: take the id from a finding or a list"
     return Failure(Exit.REFUSED, detail)
 
 
@@ -283,17 +283,19 @@ def _tell_list(context: typer.Context, path: str, fields: Sequence[str] = (), **
 def resolve_return(
     context: typer.Context,
     payment_id: Annotated[str, typer.Argument(callback=an_id)],
-    transaction_id: Annotated[str, typer.Argument(help="Number of the provider.", callback=an_id)],
+    transaction_id: Annotated[
+        str, typer.Argument(help="The provider's transaction number.", callback=an_id)
+    ],
     by: Annotated[
         Literal["deposit", "outside"],
-        typer.Option(help="The way by which the payer got the money back."),
+        typer.Option(help="Way in which the payer got the money back."),
     ],
     reason: Annotated[str, typer.Option(help="For the audit log.")],
     reference: Annotated[
         str, typer.Option(help="Number of the bank transfer; a deposit needs none.")
     ] = "",
 ) -> None:
-    """Take a return off the list, once its money was deposited or paid outside."""
+    """Remove a return from the list after its money was deposited or paid back outside."""
     session = session_of(context)
     body = {"payment_id": payment_id, "transaction_id": transaction_id}
     body |= {"by": by, "reason": reason, **({"reference": reference} if reference else {})}
@@ -303,10 +305,12 @@ def resolve_return(
 @withdrawals.command("list")
 def list_withdrawals(
     context: typer.Context,
-    status: Annotated[str, typer.Option(help="Only this status; an end needs --user.")] = "",
+    status: Annotated[
+        str, typer.Option(help="Only this status; a final status needs --user.")
+    ] = "",
     user: Annotated[str, typer.Option(help="The host's own id of a user.")] = "",
 ) -> None:
-    """Show withdrawals that have not ended, or all of a user; --json has all fields."""
+    """Show unfinished withdrawals, or all withdrawals of a user; --json has all fields."""
     shown_fields = ("withdrawal_id", "status", "amount_fen", "waits_for")
     _tell_list(context, "/admin/withdrawals", shown_fields, status=status, user=user)
 
@@ -315,7 +319,7 @@ def list_withdrawals(
 def show_withdrawal(
     context: typer.Context, withdrawal_id: Annotated[str, typer.Argument(callback=an_id)]
 ) -> None:
-    """Show what a withdrawal waits for, its lease and the provider's last answers."""
+    """Show a withdrawal's pending step, its lease and the provider's last answers."""
     session = session_of(context)
     withdrawal = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")
     facts = [(name, cell(name, value)) for name, value in withdrawal.items() if name != "calls"]
@@ -339,7 +343,7 @@ def list_work(
             "return",
             "consent",
         ],
-        typer.Argument(help="The first five are of packets, the others of payment providers."),
+        typer.Argument(help="The first five belong to packets, the others to payment providers."),
     ],
 ) -> None:
     """Show the due entries of a schedule's work list."""

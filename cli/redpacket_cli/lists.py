@@ -1,4 +1,4 @@
-"""Lists of operators, page by page: to the terminal, a file, or standard output as CSV."""
+"""Operators' lists, page by page: on the terminal, in a file, or as CSV on standard output."""
 
 import csv
 import sys
@@ -19,7 +19,7 @@ from redpacket_cli.failures import no_target
 from redpacket_cli.session import Session, an_id, session_of
 
 winners = typer.Typer(help="Winners of goods: export, decide.", no_args_is_help=True)
-claims = typer.Typer(help="Claims of a packet: export; texts of thanks.", no_args_is_help=True)
+claims = typer.Typer(help="Claims of a packet: export, sharers, unthank.", no_args_is_help=True)
 packets = typer.Typer(
     help="Packets of a campaign, a sender, or all open ones: list, export, end.",
     no_args_is_help=True,
@@ -30,16 +30,16 @@ approvals = typer.Typer(
 )
 
 PAGE_ITEMS = 100
-"""The most that a page of the API has."""
+"""Maximum items in a page of the API."""
 
 To = Annotated[
     Path,
     typer.Option(
         "--to",
-        help="A .csv or .xlsx file; - is CSV on standard output. It is whole, or not there.",
+        help="A .csv or .xlsx file; - is CSV on standard output. A failed export leaves no file.",
     ),
 ]
-Rows = Annotated[int, typer.Option("--rows", help="At most so many, the newest first.", min=1)]
+Rows = Annotated[int, typer.Option("--rows", help="Maximum number of rows, newest first.", min=1)]
 STDOUT = Path("-")
 
 
@@ -61,15 +61,15 @@ def decide_winner(
     context: typer.Context,
     campaign_id: Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)],
     unit: Annotated[
-        str, typer.Argument(help="As the list names it: PRIZE.NUMBER.", callback=an_id)
+        str, typer.Argument(help="Unit as the list shows it: PRIZE.NUMBER.", callback=an_id)
     ],
     status: Annotated[
         Literal["handed_over", "forfeited"],
-        typer.Argument(help="forfeited lets it be drawn again. The first decision is the last."),
+        typer.Argument(help="`forfeited` lets users draw it again. The first decision is final."),
     ],
-    note: Annotated[str, typer.Option(help="For other operators.")] = "",
+    note: Annotated[str, typer.Option(help="Note for other operators.")] = "",
 ) -> None:
-    """Note that goods were handed over, or let them be drawn again."""
+    """Record that goods were handed over, or let users draw them again."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/winners/{unit}"
     body = {"status": status, **({"note": note} if note else {})}
@@ -92,7 +92,7 @@ def export_sharers(
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
     to: To = STDOUT,
 ) -> None:
-    """Write how many claims each user's shared link led to, as CSV."""
+    """Write the number of claims through each user's shared link, as CSV."""
     _export(session_of(context), f"/admin/packets/{packet_id}/sharers", {}, to)
 
 
@@ -100,7 +100,7 @@ def export_sharers(
 def remove_thanks(
     context: typer.Context,
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
-    share_no: Annotated[int, typer.Argument(help="As GET /packets/{packet_id} numbers it.")],
+    share_no: Annotated[int, typer.Argument(help="Share number in GET /packets/{packet_id}.")],
 ) -> None:
     """Remove the text of a claimer's thanks. A repeat is harmless."""
     session, path = session_of(context), f"/admin/packets/{packet_id}/thanks/{share_no}"
@@ -114,7 +114,8 @@ def list_packets(
     sender: Annotated[str, typer.Option(help="Only packets of this user, by the host's id.")] = "",
     status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
     packet: Annotated[
-        str, typer.Option(help="Look up this packet's id by its packet_ref; the audit log has it.")
+        str,
+        typer.Option(help="Look up a packet's id by this packet_ref; the audit log records it."),
     ] = "",
     rows: Rows = 50,
 ) -> None:
@@ -153,7 +154,7 @@ def export_packets(
     status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Write packets as CSV; without a campaign and a sender all that have not ended."""
+    """Write packets as CSV; without a campaign or sender, all that have not ended."""
     query = {"campaign_id": campaign, "sender": sender, "status": status}
     _export(session_of(context), "/admin/packets", query, to)
 
@@ -164,9 +165,9 @@ def end_packet(
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
     reason: Annotated[str, typer.Option(help="For the audit log.")],
 ) -> None:
-    """End a packet now: taken shares stay, the rest is refunded within a minute.
+    """End a packet now: claimed shares stay, and the rest is refunded within a minute.
 
-    A campaign's packet needs hongbao/operate, any other one hongbao/admin.
+    A campaign's packet needs the scope hongbao/operate; any other packet needs hongbao/admin.
     """
     session, path = session_of(context), f"/admin/packets/{packet_id}/end"
     session.screen.report(again(lambda: session.target.operator.post(path, {"reason": reason})))
@@ -237,25 +238,25 @@ def list_approvals(
 
 
 ApprovalId = Annotated[
-    str, typer.Argument(help="As `redpacket approvals list` shows it.", callback=an_id)
+    str, typer.Argument(help="Id in `redpacket approvals list`.", callback=an_id)
 ]
 
 
 @approvals.command("approve")
 def approve(context: typer.Context, approval_id: ApprovalId) -> None:
-    """Approve what another operator asked for: it is applied at once, and once."""
+    """Approve another operator's request, which is then applied immediately and only once."""
     _decide(session_of(context), approval_id, "approve")
 
 
 @approvals.command("reject")
 def reject(context: typer.Context, approval_id: ApprovalId) -> None:
-    """Reject what another operator asked for."""
+    """Reject another operator's request."""
     _decide(session_of(context), approval_id, "reject")
 
 
 def _decide(session: Session, approval_id: str, word: str) -> None:
     path = f"/admin/approvals/{approval_id}/{word}"
-    # A repeat of a decision finishes it: it is applied by the key, or the version, of the request.
+    # A repeat finishes an interrupted decision: the request's key or version prevents a second one.
     session.screen.report(again(lambda: session.target.operator.post(path)))
 
 
@@ -286,14 +287,14 @@ def _given(filters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _export(session: Session, path: str, filters: Mapping[str, Any], to: Path) -> None:
-    """Write a list, a page at a time. With --json to standard output as JSON."""
+    """Write a list page by page, or as JSON to standard output with --json."""
     api = session.target.operator
     if session.screen.is_json and to == STDOUT:
         items = [item for page in pages(api, path, filters) for item in page]
         session.screen.report({"items": items})
         return
     if to.suffix.lower() == files.XLSX:
-        # The columns are those of the CSV, and the values have the types that JSON keeps.
+        # The columns come from the CSV, and the values from the JSON, which has their types.
         page = again(partial(api.get_csv, path, {**_given(filters), "limit": 1}))
         rows = (item for page in pages(api, path, filters) for item in page)
         write_items(session, next(csv.reader([page.head])), rows, to)
@@ -328,7 +329,7 @@ def _save(session: Session, write: Callable[[Path], int], to: Path) -> None:
         part.replace(to)
     except OSError as error:
         raise no_target(
-            f"{to} can't be written: {error}. Nothing is kept; name another file by --to"
+            f"{to} can't be written: {error}. No file was left; name another one with --to"
         ) from None
     finally:
         part.unlink(missing_ok=True)
@@ -336,7 +337,7 @@ def _save(session: Session, write: Callable[[Path], int], to: Path) -> None:
 
 
 def _csv(session: Session, api: Api, path: str, filters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the head once, then the lines of each page; say on standard error how far it is."""
+    """Yield the header once, then the lines of each page; report progress on standard error."""
     cursor, count, is_first = None, 0, True
     while True:
         query = {**_given(filters), "limit": PAGE_ITEMS, "cursor": cursor}

@@ -1,10 +1,10 @@
-"""The command `redpacket`, with its options that all commands share.
+"""The `redpacket` command and the options that its subcommands share.
 
     redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] [--lang zh] COMMAND
 
-Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit
-codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast,
-try again; 5 no stack, token, credentials or file; 6 nothing changed, it waits for approval.
+Without --stack and --api it uses the stack that `make up` or `make run` started here. Exit codes: 0
+done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or rate-limited, try
+again; 5 no stack, token, credentials or file; 6 nothing changed, it waits for approval.
 """
 
 import json
@@ -49,14 +49,14 @@ _PANELS = {
     "Trial": "token draw load staging",
 }
 _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
-"""Panel of each command in --help, in the order of its lines."""
+"""Panel of each command in --help, in display order."""
 
 
 class Failing(TyperGroup):
-    """Ends a command that fails with the exit code of its failure."""
+    """Command group that exits with the code of a command's failure."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own types
-        """Return the commands by job."""
+        """Return the commands grouped by task."""
         commands: dict[str, Any] = {**self.commands}
         for name, command in commands.items():
             command.rich_help_panel = _PANEL_OF[name]
@@ -74,7 +74,7 @@ class Failing(TyperGroup):
             raise _told_as_json(error) from None
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own types are private
-        """Run a command, and say on standard error why it failed."""
+        """Run a command, and report its failure on standard error."""
         if ctx.params["is_json"]:
             for group in self.commands.values():
                 group.no_args_is_help = False
@@ -100,7 +100,7 @@ class Failing(TyperGroup):
 
 
 def _told_as_json(error: UsageError) -> typer.Exit:
-    """Write an error of the command line as JSON, and return what ends the command."""
+    """Write a usage error as JSON, and return the exit for it."""
     failure = Failure(Exit.USAGE, error.format_message())
     typer.echo(json.dumps(failure.problem, ensure_ascii=False), err=True)
     return typer.Exit(failure.code)
@@ -144,7 +144,7 @@ def options(
             show_default=".local/state/up, else .local/state/run",
         ),
     ] = None,
-    is_json: Annotated[bool, typer.Option(_JSON, help="One JSON document as answer.")] = False,
+    is_json: Annotated[bool, typer.Option(_JSON, help="Print one JSON document.")] = False,
     lang: Annotated[
         Literal["en", "zh"],
         typer.Option(envvar="REDPACKET_LANG", help="Language of answers and errors."),
@@ -154,7 +154,7 @@ def options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Name the stack, once for all commands."""
+    """Choose the stack for all commands."""
     if context.obj is None:
         target = Target(stack=stack, url=api.rstrip("/"), token=token, state_dir=state)
         context.obj = Session(target, Screen())
@@ -195,7 +195,7 @@ app.add_typer(doctor.queue, name="queue")
 
 
 def main() -> None:
-    """Run what the command line says."""
+    """Run the command line."""
     app()
 
 

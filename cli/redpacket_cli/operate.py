@@ -14,10 +14,10 @@ from redpacket_cli.failures import Exit
 from redpacket_cli.session import an_id, session_of
 from redpacket_cli.words import translate
 
-switch = typer.Typer(help="Turn things off for a while, and on again.", no_args_is_help=True)
+switch = typer.Typer(help="Switches that turn features off and on.", no_args_is_help=True)
 limits = typer.Typer(help="Limits that change while the system runs.", no_args_is_help=True)
 staging = typer.Typer(help="Testers of a staging stack.", no_args_is_help=True)
-dlq = typer.Typer(help="Messages that were given up: list, redrive, purge.", no_args_is_help=True)
+dlq = typer.Typer(help="Dead letters: list, redrive, purge.", no_args_is_help=True)
 
 QUEUES = {
     "payout": ("PayoutDlqUrl", "PayoutQueueUrl"),
@@ -25,18 +25,18 @@ QUEUES = {
     "deliveries": ("DeliveryDlqUrl", "DeliveryQueueUrl"),
     "cards": ("CardDlqUrl", "CardQueueUrl"),
 }
-"""Outputs of each queue's dead letters, and of the queue."""
+"""Output names of each queue: its dead-letter queue, then the queue itself."""
 
 QueueName = Annotated[
-    Literal["payout", "notices", "deliveries", "cards"], typer.Argument(help="Which queue.")
+    Literal["payout", "notices", "deliveries", "cards"], typer.Argument(help="Name of the queue.")
 ]
 
 _LOOKS_MAX = 7_200
-"""Looks at a run, one a second: a large export takes an hour."""
+"""Maximum polls of a run, one per second: a large export takes an hour."""
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of this page."""
+    """Register the commands of this module."""
     for function in (reconcile, risk):
         app.command()(function)
 
@@ -59,7 +59,7 @@ def list_switches(context: typer.Context) -> None:
     session.screen.report(answer, shown.table(("switch", "is", "why", "since"), rows))
 
 
-Name = Annotated[str, typer.Argument(help="As `redpacket switch list` shows it.", callback=an_id)]
+Name = Annotated[str, typer.Argument(help="Name in `redpacket switch list`.", callback=an_id)]
 
 
 @switch.command("off")
@@ -68,7 +68,7 @@ def turn_off(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Reason for other operators.")],
 ) -> None:
-    """Refuse what a switch names, everywhere within ten seconds."""
+    """Turn off the operation that a switch names, everywhere within ten seconds."""
     _turn(context, name, {"on": False, "reason": reason})
 
 
@@ -96,9 +96,7 @@ def show_limits(context: typer.Context) -> None:
 @limits.command("set")
 def set_limit(
     context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(help="As `redpacket limits show` shows it.", callback=an_id)
-    ],
+    name: Annotated[str, typer.Argument(help="Name in `redpacket limits show`.", callback=an_id)],
     value: Annotated[str, typer.Argument(help="A number within the bounds, or `default`.")],
 ) -> None:
     """Set one limit, everywhere within ten seconds."""
@@ -114,10 +112,10 @@ def set_limit(
 @staging.command("link")
 def staging_link(
     context: typer.Context,
-    path: Annotated[str, typer.Option(help="The page's path that the link opens.")] = "/",
+    path: Annotated[str, typer.Option(help="Path that the link opens.")] = "/",
     days: Annotated[int, typer.Option(help="Days until the link expires.", min=1)] = 7,
 ) -> None:
-    """Sign a link by which a tester gets the staging stack's page and API."""
+    """Sign a link that gives a tester the staging stack's page and API."""
     session = session_of(context)
     secret = session.target.aws("secretsmanager").get_secret_value(
         SecretId=session.target.outputs["StagingSecretArn"]
@@ -129,7 +127,7 @@ def staging_link(
 
 
 def staging_word(key: str, until_s: int) -> str:
-    """Return what the distribution's functions take in a link and in a cookie."""
+    """Return the signed word that the distribution's functions accept in a link and a cookie."""
     word = f"staging.{until_s}"
     return f"{word}.{hmac.digest(key.encode(), word.encode(), 'sha256').hex()}"
 
@@ -140,7 +138,7 @@ def risk(
     verdict: Annotated[Literal["allow", "deny"], typer.Argument(help="The decision.")],
     hours: Annotated[float, typer.Option(help="Hours until it expires.", min=0)] = 24,
 ) -> None:
-    """Deny a user all grabs and draws for a while, or take that back."""
+    """Deny a user all grabs and draws for some hours, or allow them again."""
     session = session_of(context)
     until_ms = int((time.time() + hours * 3600) * 1000)
     body = {"user": user, "verdict": verdict, "until_ms": until_ms}
@@ -149,9 +147,11 @@ def risk(
 
 def reconcile(
     context: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Start it, and do not wait.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Start the run without waiting for it.")
+    ] = False,
 ) -> None:
-    """Export and compare all tables; exit code 1 where something differs."""
+    """Export and compare all tables; exit code 1 if something differs."""
     session = session_of(context)
     run = session.target.operator.post("/admin/reconcile")
     run_id = run["run_id"]
@@ -182,9 +182,9 @@ def reconcile(
 
 
 def _result(run: dict[str, Any]) -> RenderableType:
-    """Show the differences of a run, or in how many checks nothing differs, and until when."""
+    """Show the differences of a run, or the number of clean checks and the time they cover."""
     if run["differences"]:
-        more = "More differences were found than these." if run["is_truncated"] else ""
+        more = "The run found more differences than these." if run["is_truncated"] else ""
         return Group(shown.differences(run["differences"]), Text(more))
     used = sum(bool(check["examined"]) for check in run["checks"])
     count, since = len(run["checks"]), shown.moment(run["until_ms"])
@@ -196,7 +196,7 @@ def _result(run: dict[str, Any]) -> RenderableType:
 
 @dlq.command("list")
 def list_letters(context: typer.Context, queue: QueueName) -> None:
-    """Show up to ten messages that were given up, and how many there are."""
+    """Show up to ten dead letters, and their total number."""
     session = session_of(context)
     sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
     received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
@@ -211,13 +211,13 @@ def list_letters(context: typer.Context, queue: QueueName) -> None:
 
 @dlq.command("redrive")
 def redrive(context: typer.Context, queue: QueueName) -> None:
-    """Move all messages back; one that is done with meanwhile has no effect."""
+    """Move all messages back to the queue. A message whose work is already done has no effect."""
     session = session_of(context)
     sqs, outputs, moved = session.target.aws("sqs"), session.target.outputs, 0
     dead, alive = (outputs[name] for name in QUEUES[queue])
     while messages := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
         for message in messages:
-            # First the copy: a redrive that is cut off leaves a message twice, and never lost.
+            # Copy first: an interrupted redrive may leave a message twice, but never loses one.
             sqs.send_message(QueueUrl=alive, MessageBody=message["Body"], **_fifo(alive, message))
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
             moved += 1
@@ -230,7 +230,7 @@ def purge(
     queue: QueueName,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Delete all messages permanently: only if none is ours, or all their work is done."""
+    """Delete all messages permanently. Use it only if all their work is done or none is ours."""
     from redpacket_cli import corrections
 
     session = session_of(context)
@@ -245,7 +245,7 @@ def purge(
 
 
 def _fifo(url: str, message: dict[str, Any]) -> dict[str, str]:
-    """Return what a FIFO queue demands of a message."""
+    """Return the attributes that a FIFO queue requires with a message."""
     if not url.endswith(".fifo"):
         return {}
     return {
@@ -260,7 +260,7 @@ def _count(sqs: Any, url: str) -> int:  # noqa: ANN401 - boto3's clients have no
     return int(counted[name])
 
 
-def _body_of(message: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever stands in it
+def _body_of(message: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON, or text
     try:
         return json.loads(message["Body"])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Operators in the stack's own user pool: groups named by role are the scopes of their tokens."""
+"""Operators in the stack's own user pool; a role is a group and a scope of its members."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -52,9 +52,9 @@ def add(
     name: Annotated[str, typer.Option(help="Name in the audit log.")] = "",
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Add an operator: a new one gets a mail with a temporary password. A repeat is harmless.
+    """Add an operator. A new one gets an email with a temporary password. A repeat is harmless.
 
-    An account that somebody registered needs a confirmation, and gets a new password.
+    An existing account needs a confirmation, and its password is reset.
     """
     session = session_of(context)
     cognito, pool = _pool(session)
@@ -83,11 +83,11 @@ def add(
 
 
 _PROVEN = frozenset({"CONFIRMED", "FORCE_CHANGE_PASSWORD", "RESET_REQUIRED"})
-"""States of accounts whose owners can read their mail, or which an operator made."""
+"""States of accounts with a proven email address, or that an operator created."""
 
 
 def _adopt(session: Session, email: str, *, is_sure: bool) -> None:
-    """Let an existing account become an operator's. Raises Failure for an unproven address."""
+    """Make an existing account an operator's. Raises Failure for an unproven address."""
     cognito, pool = _pool(session)
     account = {"UserPoolId": pool, "Username": email}
     user = cognito.admin_get_user(**account)
@@ -96,14 +96,14 @@ def _adopt(session: Session, email: str, *, is_sure: bool) -> None:
     if not (user["Enabled"] and is_proven):
         raise Failure(
             Exit.REFUSED,
-            f"the account of {email} is disabled, foreign, or not proved by mail: delete it",
+            f"the account of {email} is disabled, external, or has no verified email: delete it",
         )
-    session.screen.note(f"{email} has an account already")
+    session.screen.note(f"{email} already has an account")
     groups = cognito.admin_list_groups_for_user(**account)["Groups"]
     if any(each["GroupName"] in set(Role) for each in groups):
         return
     if not is_sure:
-        words = translate(f"Make an operator of {email}, and reset that account's password?")
+        words = translate(f"Make {email} an operator, and reset the account's password?")
         typer.confirm(words, abort=True, err=True)
     # The person who registered the account may know its password, or be signed in.
     if user["UserStatus"] == "CONFIRMED":
@@ -116,7 +116,7 @@ def remove(
     context: typer.Context,
     email: Email,
 ) -> None:
-    """Take all roles from an operator. A token that they have ends within 30 minutes."""
+    """Remove all roles of an operator. Existing tokens expire within 30 minutes."""
     session = session_of(context)
     cognito, pool = _pool(session)
     for role in Role:
@@ -127,7 +127,7 @@ def remove(
 
 @operator.command("list")
 def list_operators(context: typer.Context) -> None:
-    """List who has which roles."""
+    """List the operators with their roles."""
     session = session_of(context)
     cognito, pool = _pool(session)
     roles: dict[str, list[str]] = {}

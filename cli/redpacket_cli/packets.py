@@ -23,7 +23,7 @@ from redpacket_cli.target import Target
 from redpacket_cli.words import translate
 
 PacketId = Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)]
-Key = Annotated[str, typer.Option(help="Idempotency key: the same one again moves nothing twice.")]
+Key = Annotated[str, typer.Option(help="Idempotency key: a repeat with it moves nothing twice.")]
 As = Annotated[str, typer.Option("--as", help="A user of the local stack.")]
 UserToken = Annotated[
     str, typer.Option(envvar="REDPACKET_USER_TOKEN", help="A user's own token.", show_envvar=True)
@@ -43,7 +43,7 @@ _POINTS_MAX = 600
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of this page."""
+    """Register the commands of this module."""
     for function in (token, deposit, balance, send, draw, show, watch, audit, find, verify):
         app.command()(function)
 
@@ -66,12 +66,10 @@ def deposit(
     key: Key = "",
     is_for_campaigns: Annotated[
         bool,
-        typer.Option(
-            "--for-campaigns", help="The account then pays for campaigns alone; it must be new."
-        ),
+        typer.Option("--for-campaigns", help="Reserve the account for campaigns; it must be new."),
     ] = False,
     case: Annotated[
-        str, typer.Option(help="Case that it settles; operators can make only one for a case.")
+        str, typer.Option(help="Case that the deposit settles; a case accepts only one deposit.")
     ] = "",
 ) -> None:
     """Put money into a user's account."""
@@ -93,15 +91,17 @@ def send(
     greeting: Annotated[str, typer.Option(help="Text that claimers read.")] = "",
     passphrase: Annotated[str, typer.Option(help="Text that claimers must enter.")] = "",
     opening: Annotated[str, typer.Option(help="one_step or two_step.")] = "",
-    expires_in_s: Annotated[int, typer.Option(help="0: the deployment's own.", min=0)] = 0,
+    expires_in_s: Annotated[
+        int, typer.Option(help="Seconds until it expires; 0: the deployment's setting.", min=0)
+    ] = 0,
     starts_at: Annotated[
-        str, typer.Option(help="Time with a zone before which nobody can grab.")
+        str, typer.Option(help="Start time with a zone; earlier grabs are rejected.")
     ] = "",
     user: As = "",
     user_token: UserToken = "",
     key: Key = "",
 ) -> None:
-    """Send a packet: of a campaign as the operator, otherwise as a user."""
+    """Send a packet: from a campaign as the operator, otherwise as a user."""
     session = session_of(context)
     optional: dict[str, Any] = {
         "campaign_id": campaign,
@@ -122,7 +122,7 @@ def send(
     route = "/packets" if sender is not session.target.operator else "/admin/packets"
     sent = sender.post(route, body, key=new_key(key))
     given = {name: value for name, value in sent.items() if value is not None}
-    # The link first: it is what people copy.
+    # The link comes first, because people copy it.
     link = {"share_url": given.pop("share_url")} if "share_url" in given else {}
     session.screen.report(sent, shown.pairs({**link, **given}))
 
@@ -141,7 +141,7 @@ def draw(
 
 
 def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -> None:
-    """Show what a user's account holds."""
+    """Show the balance of a user's account."""
     session = session_of(context)
     account = _named_user(session.target, user, user_token).get("/me")
     session.screen.report(account, Text(money(account["balance_fen"])))
@@ -187,12 +187,12 @@ class Course:
     seen: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_POINTS_MAX))
 
     def note(self, at_s: float, claimed_count: int) -> None:
-        """Keep a count."""
+        """Record a count."""
         self.seen.append((at_s, claimed_count))
 
     @property
     def rates(self) -> list[float]:
-        """Claims a second, between one look and the next."""
+        """Claims per second between consecutive looks."""
         pairs = zip(self.seen, list(self.seen)[1:], strict=False)
         return [
             max(0, count - before) / max(at_s - before_s, 0.001)
@@ -210,7 +210,9 @@ def watch(
     context: typer.Context,
     packet_id: PacketId,
     every_s: Annotated[float, typer.Option("--every", help="Seconds between looks.", min=0.1)] = 1,
-    looks: Annotated[int, typer.Option(help="End after so many looks; 0: never.", min=0)] = 0,
+    looks: Annotated[
+        int, typer.Option(help="Number of looks; 0: until the packet is empty.", min=0)
+    ] = 0,
 ) -> None:
     """Watch a packet until it is emptied: counts, rate, time left, and a plot.
 
@@ -235,7 +237,7 @@ def watch(
 def _observed(
     api: Api, packet_id: str, every_s: float, looks: int, course: Course
 ) -> Iterator[tuple[dict[str, Any], dict[str, float | None]]]:
-    """Look at a packet again and again; a look that fails is left out."""
+    """Poll a packet; skip a look that fails."""
     number = 0
     while True:
         number += 1
@@ -263,7 +265,7 @@ def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -
     until = "" if left_s is None else translate(f", empty in {left_s:.0f} s")
     return Group(
         Text(f"{feed['greeting']}  {translate(feed['status'])}", style="bold"),
-        # Columns end the line, which a bar alone does not.
+        # Columns end the line; a bar alone does not.
         Columns([ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60)]),
         Text(
             translate(
@@ -276,7 +278,7 @@ def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -
 
 
 def audit(context: typer.Context, packet_id: PacketId) -> None:
-    """Check the invariants of one packet; exit code 1 where one is broken."""
+    """Check the invariants of one packet; exit code 1 if one is violated."""
     session = session_of(context)
     result = session.target.operator.get(f"/admin/packets/{packet_id}/audit")
     told: RenderableType = (
@@ -298,7 +300,7 @@ _HANDLERS = (
     *("Grab", "Send", "Lottery", "Records", "Profile", "Campaign", "Prize", "Admin", "Approval"),
     *("Payment", "Gateway", "Chat", "Webhooks", "Erasure", "Reconcile"),
 )
-# The payout says which share a request took.
+# The payout's log has the share that a request took.
 _LOGS = ("ApiLogs", *(f"{name}Logs" for name in _HANDLERS), "PayoutLogs")
 
 
@@ -310,13 +312,13 @@ def find(
     user: Annotated[
         str, typer.Option(help="The host's own id of a user, or the user_token; with --packet.")
     ] = "",
-    packet: Annotated[str, typer.Option(help="The packet, if no line names it.")] = "",
+    packet: Annotated[str, typer.Option(help="The packet's id, if no log line names it.")] = "",
 ) -> None:
-    """Follow a request to what became of it: its log lines, its packet, its share's outcome.
+    """Trace a request: its log lines, its packet and the outcome of its share.
 
-    The payout's log names the share of each request that took one, so the id is enough. A request
-    that was refused took none: its lines say route and status, and no log names its packet or its
-    user; give --packet for the audit, and --user for the share that this user has of it.
+    The payout's log names the share of each request that took one, so the id is enough. A refused
+    request took none: its lines have only the route and status. Add --packet for the audit, and
+    --user for this user's share of that packet.
     """
     if user and not packet:
         raise typer.BadParameter("--user needs --packet")
@@ -351,13 +353,13 @@ def find(
 
 
 def _names(line: dict[str, Any], request_id: str) -> bool:
-    """Tell whether a field is the id, or a settled claim is of it: a log also finds parts."""
+    """Return whether a line belongs to the request; the log's filter also matches parts of ids."""
     fields = [line.get("request_id"), *(claim.split(" ")[0] for claim in line.get("claims", []))]
     return request_id in fields
 
 
 def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
-    """Return a line without the claims of other requests, which were settled together."""
+    """Return a line without the claims of other requests in the same batch."""
     if "claims" not in line:
         return line
     own = [claim for claim in line["claims"] if claim.startswith(f"{request_id} ")]
@@ -404,13 +406,13 @@ def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
 
 def verify(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(help="A proof first, then pages of results.")],
+    files: Annotated[list[Path], typer.Argument(help="A proof, followed by pages of results.")],
     user: Annotated[str, typer.Option(help="The user who drew.")] = "",
     commitment: Annotated[str, typer.Option(help="The commitment that you noted earlier.")] = "",
 ) -> None:
-    """Check offline that amounts or draws are what was promised.
+    """Check offline that amounts or draws match their commitment.
 
-    Exit code 1 where they are not, 3 where nothing differs but not everything was checked.
+    Exit code 1 if they do not, 3 if nothing differs but not everything was checked.
     """
     from redpacket.verify import command as verifier
 

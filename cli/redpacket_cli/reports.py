@@ -19,7 +19,7 @@ from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import Session, session_of
 
 report = typer.Typer(
-    help="Reports: tax of a year by HTTP; all others by Athena, as of the last reconciliation.",
+    help="Reports: tax of a year over HTTP; all others from Athena, as of the last reconciliation.",
     no_args_is_help=True,
 )
 
@@ -30,7 +30,7 @@ REPORTS = {
     "refunds": "Refunded share of the money of closed packets, by day and campaign.",
     "waiting": "Work that waits to be settled, closed, paid or refunded, with its age.",
 }
-"""Views that each reconciliation makes anew."""
+"""Views that each reconciliation recreates."""
 
 _ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 
@@ -90,8 +90,9 @@ def _asked(session: Session, name: str) -> list[list[str]]:
     while True:
         status = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]
         if status["State"] in _ENDED_BADLY:
-            why = f"{status.get('StateChangeReason', 'stopped')}: `redpacket reconcile` makes it"
-            raise Failure(Exit.UNAVAILABLE, f"{name} can't be read: {why}")
+            why = status.get("StateChangeReason", "stopped")
+            detail = f"{name} can't be read: {why}. Create it with `redpacket reconcile`"
+            raise Failure(Exit.UNAVAILABLE, detail)
         if status["State"] == "SUCCEEDED":
             break
         time.sleep(1)
@@ -116,7 +117,7 @@ def report_tax(
     ] = "Asia/Shanghai",
     to: lists.To = lists.STDOUT,
 ) -> None:
-    """Write what each user claimed in each campaign in a year, with an empty withholding column.
+    """Write each user's claims in each campaign in a year, with an empty withholding column.
 
     Totals contain claims of campaign packets and cash prizes. Goods and codes have no amount.
     """

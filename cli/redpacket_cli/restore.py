@@ -1,4 +1,4 @@
-"""Comparison of a restored table with the live one, and return of rows that the live one lost."""
+"""Comparison of a restored table with the live one, and recovery of lost rows."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from redpacket_cli.session import an_id, session_of
 
 _SEGMENTS = 16
 _ROWS_MAX = 100
-"""Most rows of one BatchGetItem."""
+"""Maximum rows of one BatchGetItem."""
 
 _Row = dict[str, Any]
 _Key = tuple[str, ...]
@@ -28,7 +28,7 @@ def restore(
 ) -> None:
     """Compare a restored table with the live one. Rows that differ are never written.
 
-    Withdrawals that are put back are queried at their provider before they are called.
+    The provider is queried about a restored withdrawal before it is called to pay it.
     """
     from redpacket_cli import corrections
 
@@ -36,7 +36,7 @@ def restore(
     if is_put_back:
         corrections.note_command(session.target, "ledger restore --put-back", before, table)
     live = session.target.outputs[table]
-    # Clients are made here: boto3's default session is not safe to share while it makes one.
+    # Create clients before the threads: boto3's default session is not safe to share for this.
     clients = [session.target.aws("dynamodb") for _ in range(_SEGMENTS)]
     names = [part["AttributeName"] for part in _key_schema(clients[0], live)]
 
@@ -68,7 +68,7 @@ def _compare(
     names: list[str],
     segment: int,
 ) -> Iterator[tuple[str, _Row]]:
-    """Yield each row of a segment of *before* that the live table lacks, or has in another form."""
+    """Yield the rows of a segment of *before* that are missing or different in the live table."""
     pages = client.get_paginator("scan").paginate(
         TableName=before, Segment=segment, TotalSegments=_SEGMENTS
     )
@@ -93,9 +93,9 @@ def _read(client: Any, live: str, names: list[str], rows: list[_Row]) -> dict[_K
 
 
 def asked_first(row: _Row) -> _Row:
-    """Return the form in which a row is put back: a provider is queried before it is called.
+    """Return a row to put back: its provider is queried before it is called.
 
-    Since the backup it may have paid a withdrawal that still waits for its call here.
+    The provider may have paid a withdrawal after the backup that waits for its call in the row.
     """
     work = row.get("work_pk", {"S": ""})["S"]
     if not work.startswith("transfer-"):

@@ -12,7 +12,7 @@ from redpacket_cli.target import Target
 
 
 def tell_rows(context: typer.Context, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Show the *columns* of rows that any row has, and nothing else: rows also hold secrets."""
+    """Show only the *columns* that some row has, because rows also hold secrets."""
     items = [{name: row[name] for name in columns if name in row} for row in rows]
     used = [name for name in columns if any(name in item for item in items)]
     cells = ([cell(name, item.get(name)) for name in used] for item in items)
@@ -28,7 +28,7 @@ def cell(name: str, value: Any) -> str:  # noqa: ANN401 - a value of DynamoDB
 
 
 def rows_of(target: Target, table: str, pk: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a partition, as the last write left them."""
+    """Yield the rows of a partition with consistent reads."""
     yield from query(
         target,
         TableName=target.outputs[table],

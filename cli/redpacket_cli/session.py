@@ -13,13 +13,13 @@ from redpacket_cli.failures import no_target
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
 
-# The characters of a path segment: a command must not reach another route by an id.
+# Characters of a path segment: an id must not lead a command to another route.
 _ID = re.compile(r"[A-Za-z0-9_~.-]{1,128}")
 
 
 @dataclass
 class Session:
-    """One command's stack and screen."""
+    """Stack and screen of one command."""
 
     target: Target
     screen: Screen
@@ -38,7 +38,7 @@ def new_key(given: str) -> str:
 
 
 def an_id(text: str) -> str:
-    """Return an id that may stand in a path. Raises typer.BadParameter."""
+    """Return an id that is safe in a path. Raises typer.BadParameter."""
     if not _ID.fullmatch(text) or set(text) <= {"."}:
         raise typer.BadParameter(
             f"{text!r} can't be an id: use up to 128 letters, digits and any of _ ~ . -"

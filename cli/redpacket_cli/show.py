@@ -15,12 +15,12 @@ from redpacket_cli.amounts import money
 from redpacket_cli.words import translate
 
 _PIPE_COLUMNS = 100_000
-"""The width where output is not a terminal: a program reads whole values, one row a line."""
+"""Width of output that is not a terminal: programs read complete values, one row per line."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
 _OURS = {"", "check", "detail", "is", "kind", "payout", "status"}
-"""Columns whose cells are words of ours, and no text of users."""
+"""Columns with the program's own words, which are translated; users' texts are not."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Screen:
         if self.is_json:
             self.console.file.write(f"{json.dumps(answer, ensure_ascii=False)}\n")
         else:
-            # A token that is copied must have no ends of lines of its own.
+            # A copied token must not contain added line breaks.
             is_soft = isinstance(shown, Text)
             view = pairs(answer) if shown is None else _told(shown)
             with self.console.capture() as capture:
@@ -46,12 +46,12 @@ class Screen:
                 self.console.file.write(f"{line.rstrip(' ')}\n")
 
     def note(self, words: str) -> None:
-        """Print a note beside the result."""
+        """Print a note on standard error."""
         self.notes.print(Text(translate(words)), soft_wrap=True)
 
 
 def console_for(*, stderr: bool) -> Console:
-    """Return a console that cuts nothing off where its output is not a terminal."""
+    """Return a console that does not truncate output to a file or pipe."""
     made = Console(stderr=stderr)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PIPE_COLUMNS
@@ -59,17 +59,17 @@ def console_for(*, stderr: bool) -> Console:
 
 
 def moment(at_ms: int | None) -> str:
-    """Write a time for people, in the terminal's time zone."""
+    """Format a time for people, in the terminal's time zone."""
     if at_ms is None:
         return "-"
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC).astimezone():%Y-%m-%d %H:%M:%S %Z}"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:
-    """Return rows under their columns. Cells are plain text: what users wrote is not markup."""
+    """Return a table. Cells are plain text: users' texts are never markup."""
     made = Table(title=translate(title) or None, title_justify="left")
     for number, column in enumerate(columns):
-        # The first column has what the next command takes; nothing of the others is cut off.
+        # The first column has the next command's argument; the other columns wrap.
         made.add_column(translate(column), overflow="fold", no_wrap=number == 0)
     for row in rows:
         cells = zip(columns, map(str, row), strict=True)
@@ -78,7 +78,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
 
 
 def _told(view: RenderableType) -> RenderableType:
-    """Return a view in the reader's language; tables are made in it."""
+    """Return a view in the reader's language; tables are already translated."""
     if isinstance(view, Text):
         return Text(translate(view.plain), style=view.style)
     if isinstance(view, Group):
@@ -95,14 +95,14 @@ def log_line(line: Mapping[str, Any]) -> str:
 
 
 def plot(values: Sequence[float], width: int = 60) -> str:
-    """Draw the newest values as bars, the highest as high as a line is."""
+    """Draw the newest values as bars, scaled to the highest one."""
     newest = list(values)[-width:]
     top = max(newest, default=0) or 1
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in newest)
 
 
 def differences(listed: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Show what does not add up."""
+    """Return a table of the differences."""
     columns = ("rule", "subject", "what", "expected", "actual")
     return table(columns, ([each[name] for name in columns] for each in listed), "Differences")
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 ADMIN_SCOPE = "hongbao/admin"
 STATE_DIRS = (Path(".local/state/up"), Path(".local/state/run"))
-"""Folder in which `make up` and `make run` keep the state of what they started."""
+"""Folders with the state of the stacks that `make up` and `make run` start."""
 
 _TIMEOUT_S = 30.0
-"""API Gateway waits as long."""
+"""Timeout of a call in seconds, the same as API Gateway's."""
 
 _REGION = "us-east-1"
 _ON_THIS_MACHINE = {
@@ -36,9 +36,9 @@ _LOGS_BACK_S = 24 * 3600
 
 @dataclass
 class Target:
-    """A stack by what is given: a name on AWS, an address and a token, or a local stack's folder.
+    """Target stack: a name on AWS, an address and a token, or a local stack's folder.
 
-    *transport* and *connect* stand for the network where a test has none.
+    *transport* and *connect* replace the network in tests.
     """
 
     stack: str = ""
@@ -61,8 +61,8 @@ class Target:
             if _is_running(folder / "lock"):
                 return described
         raise no_target(
-            f"no local stack runs in {self.state_dir or Path.cwd()}: `make up` starts one, and "
-            "--stack names one on AWS"
+            f"no local stack runs in {self.state_dir or Path.cwd()}: start one with `make up`, or "
+            "name one on AWS with --stack"
         )
 
     @cached_property
@@ -72,7 +72,7 @@ class Target:
             outputs: dict[str, str] = self.local["outputs"]
             return outputs
         if not self.stack:
-            raise no_target("this needs the stack's outputs: name it with --stack")
+            raise no_target("this needs the stack's outputs: name the stack with --stack")
         description = self.aws("cloudformation").describe_stacks(StackName=self.stack)["Stacks"][0]
         return {output["OutputKey"]: output["OutputValue"] for output in description["Outputs"]}
 
@@ -85,10 +85,10 @@ class Target:
 
     def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of AWS, or of the local stack's emulator. Raises Failure."""
-        # Most commands call the API alone, and boto3 takes half a second to import.
+        # Import lazily: most commands only call the API, and boto3 takes half a second to import.
         import boto3
 
-        # Any service by its name, because the stubs have a type for each.
+        # boto3's stubs have a type for each service, and none for a variable name.
         connect: Callable[..., Any] = self.connect or boto3.client
         if self.local is not None:
             url = self.local.get(service, self.local["emulator"])
@@ -97,7 +97,7 @@ class Target:
 
     @property
     def stack_name(self) -> str:
-        """The stack's name, also that of a local one."""
+        """Name of the stack, also of a local one."""
         return self.stack or "redpacket-local"
 
     def resource(self, logical_id: str) -> str:
@@ -109,30 +109,30 @@ class Target:
 
     @cached_property
     def operator(self) -> Api:
-        """The API for an operator. Raises Failure."""
+        """API client of an operator. Raises Failure."""
         return self.by_token(self.token or self._operator_token())
 
     @cached_property
     def passer_by(self) -> Api:
-        """The API without a token."""
+        """API client without a token."""
         return self.by_token("")
 
     @cached_property
     def unit(self) -> Unit:
-        """Unit of account of the stack; an earlier version has yuan alone. Raises Failure."""
+        """Unit of account of the stack; earlier versions only have yuan. Raises Failure."""
         named = self.passer_by.get("/health").get("unit")
         return Unit(**named) if named else Unit()
 
     def user(self, name: str, token: str = "") -> Api:
-        """Return the API for a user: by their own token, or one that the local stack makes."""
+        """Return the API client of a user, with their own token or one from the local stack."""
         return self.by_token(token or self.dev_token(name))
 
     def dev_token(self, name: str, scope: str = "") -> str:
         """Return a token of the local stack's issuer. Raises Failure on AWS."""
         if self.local is None:
             raise no_target(
-                "only a local stack makes tokens for users: give the host's own by --user-token, "
-                "or to `load` by --tokens"
+                "only a local stack issues tokens for users: pass the host's own with "
+                "--user-token, or to `load` with --tokens"
             )
         body = {"sub": name, **({"scope": scope} if scope else {})}
         return str(self.passer_by.post("/dev/tokens", body)["token"])
@@ -142,7 +142,7 @@ class Target:
             return self.dev_token("operator", ADMIN_SCOPE)
         if not self.stack or "OperatorClientId" not in self.outputs:
             raise no_target(
-                "no operator's token: give one with the scope hongbao/admin by --token or "
+                "no operator token: pass one with the scope hongbao/admin by --token or "
                 "REDPACKET_TOKEN"
             )
         return self._client_token()
@@ -164,12 +164,12 @@ class Target:
                 data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
             )
         except httpx.HTTPError as error:
-            detail = f"the issuer of tokens does not answer. Repeat the command: {error}"
+            detail = f"the token issuer does not answer. Repeat the command: {error}"
             raise Failure(Exit.UNAVAILABLE, detail) from error
         if not answer.is_success:
             raise no_target(
-                f"the issuer refused the operator client with {answer.status_code}: give a token "
-                "by --token, and check the client in Cognito"
+                f"the issuer refused the operator client with {answer.status_code}: pass a token "
+                "with --token, and check the client in Cognito"
             )
         granted = answer.json()
         token = str(granted["access_token"])
@@ -177,28 +177,28 @@ class Target:
         return token
 
     def by_token(self, token: str) -> Api:
-        """Return the API for whom a token is for; "" for a passer-by."""
+        """Return the API client with a token; "" makes anonymous calls."""
         return Api(self.http, token)
 
     @cached_property
     def http(self) -> httpx.Client:
-        """The connections of all callers."""
+        """HTTP connections that all API clients share."""
         import httpx
 
         return httpx.Client(
             base_url=self.address,
             timeout=_TIMEOUT_S,
             transport=self.transport,
-            # A company's proxy leads to AWS, and not to this machine.
+            # A company's proxy reaches AWS, but not this machine.
             trust_env=self.local is None,
         )
 
     def connect_once(self) -> None:
-        """Make the connections before the threads that share them."""
+        """Create the HTTP client before the threads that share it."""
         _ = self.http
 
     def close(self) -> None:
-        """Close the connections that were made."""
+        """Close the HTTP client if it was created."""
         if "http" in vars(self):
             self.http.close()
 
@@ -221,8 +221,8 @@ class Target:
 
 
 def _is_running(lock: Path) -> bool:
-    """Return whether a stack holds its lock; a stack that was killed left only its description."""
-    # Windows has no such module, and no local stack.
+    """Return whether a stack holds its lock; a killed stack leaves only its description."""
+    # Import lazily: Windows has neither this module nor a local stack.
     import fcntl
 
     try:

@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 _ENDS_BEFORE_S = 300
-"""Seconds before its end at which a token is too old for a command that may take minutes."""
+"""Remaining seconds that a token needs, because a command may take minutes."""
 
 
 def kept_token(client_id: str) -> str:
-    """Return the token of a client that was kept and still lives, or an empty text."""
+    """Return the stored token of a client if it is still valid; otherwise an empty text."""
     try:
         kept = json.loads(_file(client_id).read_text("utf-8"))
         token, ends_at_s = str(kept["token"]), float(kept["ends_at_s"])
@@ -22,11 +22,11 @@ def kept_token(client_id: str) -> str:
 
 
 def keep_token(client_id: str, token: str, lives_s: float) -> None:
-    """Keep a token for its owner alone. Do nothing if the user has no folder to write to."""
+    """Store a token in a file that only its owner can read, if the user has a writable folder."""
     with suppress(OSError, RuntimeError):
         file = _file(client_id)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # It makes the file with mode 600, and a reader finds the old file or the whole new one.
+        # mkstemp creates the file with mode 600; readers see the old file or the complete new one.
         descriptor, new = tempfile.mkstemp(dir=file.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8") as target:
             json.dump({"token": token, "ends_at_s": time.time() + lives_s}, target)

@@ -24,7 +24,7 @@ def _a_host_id(text: str) -> str:
     return text
 
 
-UserId = Annotated[str, typer.Argument(help="As the host knows them.", callback=_a_host_id)]
+UserId = Annotated[str, typer.Argument(help="User id at the host.", callback=_a_host_id)]
 
 
 @users.command("erase")
@@ -51,14 +51,14 @@ def move(
     reason: Annotated[str, typer.Option(help="For the audit log.")],
     key: Key = "",
 ) -> None:
-    """Move what is left in an account of campaign money to another one."""
+    """Move the remaining money of an account of campaign money to another one."""
     session, body = session_of(context), {"user": to, "reason": reason}
     session.screen.report(session.target.operator.post(_money_of(user), body, key=new_key(key)))
 
 
 @campaign_money.command("unmark")
 def unmark(context: typer.Context, user: UserId) -> None:
-    """Let an empty account be used for anything again. A repeat is harmless."""
+    """Remove the campaign mark from an empty account. A repeat is harmless."""
     session = session_of(context)
     session.screen.report(again(lambda: session.target.operator.delete(_money_of(user))))
 

@@ -14,12 +14,12 @@ webhooks = typer.Typer(
     no_args_is_help=True,
 )
 
-Name = Annotated[str, typer.Argument(help="As `redpacket webhooks list` shows it.", callback=an_id)]
+Name = Annotated[str, typer.Argument(help="Name in `redpacket webhooks list`.", callback=an_id)]
 
 
 @webhooks.command("list")
 def list_webhooks(context: typer.Context) -> None:
-    """Show all webhooks, and how their last deliveries went."""
+    """Show all webhooks with the results of their last deliveries."""
     session = session_of(context)
     answer = session.target.operator.get("/admin/webhooks")
     columns = ("webhook", "is", "url", "failures in a row", "last success", "last failure")
@@ -39,7 +39,7 @@ def list_webhooks(context: typer.Context) -> None:
 
 @webhooks.command("show")
 def show_webhook(context: typer.Context, name: Name) -> None:
-    """Show a webhook, and how many deliveries wait for it."""
+    """Show a webhook and the number of its waiting deliveries."""
     session = session_of(context)
     session.screen.report(_details(session, name))
 
@@ -50,20 +50,20 @@ def put_webhook(
     name: Name,
     url: Annotated[str, typer.Argument(help="The https URL that receives events.")],
     event: Annotated[
-        list[str], typer.Option(help="A type, like redpacket.packet.claimed; repeat it for more.")
+        list[str], typer.Option(help="Event type, like redpacket.packet.claimed; may be repeated.")
     ],
-    is_off: Annotated[bool, typer.Option("--off", help="Take up no events for now.")] = False,
+    is_off: Annotated[bool, typer.Option("--off", help="Accept no events for now.")] = False,
 ) -> None:
-    """Create a webhook, which shows its secret this once, or edit one."""
+    """Create or edit a webhook. A new webhook's secret is shown only once."""
     session = session_of(context)
     body = {"url": url, "events": event, "is_on": not is_off}
-    # No repeat: the answer that is lost has the secret. `webhooks secret` makes another one.
+    # No retry: a lost answer had the secret. `webhooks secret` creates another one.
     session.screen.report(session.target.operator.put(f"/admin/webhooks/{name}", body))
 
 
 @webhooks.command("resume")
 def resume_webhook(context: typer.Context, name: Name) -> None:
-    """End a webhook's pause: save its own URL and events again."""
+    """End a webhook's pause by saving it unchanged."""
     session = session_of(context)
     webhook = _details(session, name)
     body = {each: webhook[each] for each in ("url", "events", "is_on")}
@@ -72,14 +72,14 @@ def resume_webhook(context: typer.Context, name: Name) -> None:
 
 @webhooks.command("secret")
 def rotate_secret(context: typer.Context, name: Name) -> None:
-    """Make a new secret, shown this once; the one before signs beside it for a day."""
+    """Create a new secret, shown only once; the previous one also signs for another day."""
     session = session_of(context)
     session.screen.report(session.target.operator.post(f"/admin/webhooks/{name}/secret"))
 
 
 @webhooks.command("test")
 def test_webhook(context: typer.Context, name: Name) -> None:
-    """Send a test event now; exit code 1 where the receiver does not take it."""
+    """Send a test event now; exit code 1 if the receiver does not accept it."""
     session = session_of(context)
     answer = session.target.operator.post(f"/admin/webhooks/{name}/test")
     session.screen.report(answer)
@@ -89,7 +89,7 @@ def test_webhook(context: typer.Context, name: Name) -> None:
 
 @webhooks.command("dead")
 def list_dead(context: typer.Context, name: Name) -> None:
-    """Show what a receiver did not take within a day, the oldest first; exit code 1 if any."""
+    """Show events that a receiver did not accept within a day, oldest first; exit code 1 if any."""
     session = session_of(context)
     details = _details(session, name)
     told = {"dead_count": details["dead_count"], "items": details["dead_letters"]}
@@ -112,7 +112,7 @@ def list_dead(context: typer.Context, name: Name) -> None:
 
 @webhooks.command("replay")
 def replay(context: typer.Context, name: Name) -> None:
-    """Let all dead letters be delivered again, for another day."""
+    """Retry all dead letters for another day."""
     session, replayed = session_of(context), 0
     while True:
         answer = again(lambda: session.target.operator.post(f"/admin/webhooks/{name}/replay"))

@@ -1,7 +1,7 @@
-"""Language of the terminal: the code writes English, and one catalog has it in Chinese.
+"""Language of the terminal: the code writes English, and one catalog has the Chinese.
 
-Text is translated where it leaves for people, so that no command knows a language. JSON stays as it
-is. `{}` stands for a value: the test of the catalog reads the templates from the code.
+Text for people is translated when it is printed, so commands do not depend on the language. JSON is
+not translated. `{}` stands for a value: the test of the catalog reads the templates from the code.
 """
 
 import re
@@ -132,6 +132,7 @@ ZH = {
     "Everything adds up in {} of {} checks; the others examined no rows.": (
         "{} 项检查（共 {} 项）账目全部相符；其余检查没有读到任何行。"
     ),
+    "The run found more differences than these.": "差异不止这些。",
     "Rows since {} are left to the next run.": "{} 之后的行留待下一次对账。",
     "none: {} has no share of this packet": "没有：{} 没有这个红包的份额",
     "--user needs --packet": "--user 需要同时给出 --packet",
@@ -143,7 +144,7 @@ ZH = {
     "shares for one user: {}; rules: {}": (
         "{}  {}  版本 {}\n{} 至 {}\n剩 {}，预算 {}；用户名单：{}\n每人最多领：{}；规则：{}"
     ),
-    "{} is in no table: take its id from a finding or a list": (
+    "{} is not in the tables: take the id from a finding or a list": (
         "表里没有 {}：请从差异或列表里取它的编号"
     ),
     "about {}": "约 {} 条",
@@ -164,10 +165,10 @@ ZH = {
     "withdrawal_id": "提现",
     "withdrawals": "提现",
     "{} has version {}": "{} 的版本是 {}",
-    "none is on": "没有触发",
+    "none is active": "没有触发",
     "all are on": "全部打开",
     "off: {}. Turn it on: redpacket switch on {}": "已关：{}。打开它：redpacket switch on {}",
-    "{} given up. Look: redpacket dlq list {}": "已放弃 {} 条。查看：redpacket dlq list {}",
+    "{} given up. See redpacket dlq list {}": "已放弃 {} 条。查看：redpacket dlq list {}",
     "{} waiting, {} in flight, {} delayed, none given up": (
         "{} 条等待中，{} 条处理中，{} 条延迟，没有放弃的"
     ),
@@ -178,7 +179,7 @@ ZH = {
         "{} 处差异，见于 {} 的对账。见 docs/runbook/reconciliation-difference.md"
     ),
     "none waits": "没有待办",
-    "none waits long": "没有长时间等待的",
+    "none waits longer than 30 minutes": "没有长时间等待的",
     "function {}": "函数 {}",
     "functions": "函数",
     "they are active": "均可调用",
@@ -186,16 +187,16 @@ ZH = {
         "{}：拒绝调用。见 docs/runbook/functions-throttled.md"
     ),
     "provider {}": "支付渠道 {}",
-    "the row has another value than {}: run redpacket reconcile again": (
+    "the row's value is not {}: run redpacket reconcile again": (
         "该行的值不是 {}：请重新运行 redpacket reconcile"
     ),
     "not configured": "未配置",
     "not called yet": "还没有调用过",
     "answering, last at {}": "正常应答，最近一次 {}",
-    "the merchant lacks money: refill it. See docs/runbook/withdrawals-wait.md": (
+    "the merchant account is out of money: refill it. See docs/runbook/withdrawals-wait.md": (
         "商户余额不足，请充值。见 docs/runbook/withdrawals-wait.md"
     ),
-    "silent since {}. See docs/runbook/withdrawals-wait.md": (
+    "no answer since {}. See docs/runbook/withdrawals-wait.md": (
         "自 {} 起没有应答。见 docs/runbook/withdrawals-wait.md"
     ),
     "none is paused": "没有暂停的",
@@ -214,21 +215,21 @@ ZH = {
     "Prize {} failed; everything before it is saved. Correct it, and repeat the command.": (
         "奖品 {} 没有成功，它前面的已保存。请改正后重复这条命令。"
     ),
-    "The rest is not saved: repeat the command when approved.": (
+    "The rest is not saved: repeat the command after the approval.": (
         "其余内容没有保存：批准后请重复这条命令。"
     ),
-    "Nothing changed: it waits for approval. Another operator: {}": (
+    "Nothing changed: the request waits for approval. Another operator must run: {}": (
         "什么都没有改变：等待审批。请另一位运营执行：{}"
     ),
     "Erase {} permanently?": "永久删除 {}？",
     "Replace the {} users on the list of {} by {}?": "把 {1} 名单上的 {0} 人换成 {2} 人？",
     "Delete about {} messages of {} permanently?": "永久删除 {1} 的约 {0} 条消息？",
     # Failures: what is wrong, and what to do next.
-    "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
+    "no local stack runs in {}: start one with `make up`, or name one on AWS with --stack": (
         "{} 里没有运行中的本地环境：用 `make up` 启动，或用 --stack 指定 AWS 上的栈"
     ),
-    "{} has no log; these have: {}": "{} 没有日志；有日志的是：{}",
-    "no such log here: the gateway of a local stack writes none": (
+    "{} has no log; choose one of: {}": "{} 没有日志；有日志的是：{}",
+    "no such log: the gateway of a local stack writes none": (
         "这里没有这个日志：本地环境的网关不写日志"
     ),
     "cache": "缓存",
@@ -242,17 +243,21 @@ ZH = {
     "ElastiCache says {}. See docs/runbook/cache-lost.md": (
         "ElastiCache 的状态是 {}。见 docs/runbook/cache-lost.md"
     ),
-    "this needs the stack's outputs: name it with --stack": "需要栈的输出：请用 --stack 指定",
-    "only a local stack makes tokens for users: give the host's own by --user-token, or to `load` "
-    "by --tokens": (
+    "this needs the stack's outputs: name the stack with --stack": (
+        "需要栈的输出：请用 --stack 指定"
+    ),
+    "only a local stack issues tokens for users: pass the host's own with --user-token, or to "
+    "`load` with --tokens": (
         "只有本地环境可以替用户签发令牌：请用 --user-token 提供宿主签发的令牌，`load` 用 --tokens"
     ),
-    "no operator's token: give one with the scope hongbao/admin by --token or REDPACKET_TOKEN": (
+    "no operator token: pass one with the scope hongbao/admin by --token or REDPACKET_TOKEN": (
         "没有运营令牌：请用 --token 或 REDPACKET_TOKEN 提供 scope 为 hongbao/admin 的令牌"
     ),
-    "the issuer refused the operator client with {}: give a token by --token, and check the client "
-    "in Cognito": "签发方拒绝了运营客户端（{}）：请用 --token 提供令牌，并检查 Cognito 里的客户端",
-    "the token is missing, has expired, or is not of this API's issuer: get a new one": (
+    "the issuer refused the operator client with {}: pass a token with --token, and check the "
+    "client in Cognito": (
+        "签发方拒绝了运营客户端（{}）：请用 --token 提供令牌，并检查 Cognito 里的客户端"
+    ),
+    "the token is missing, expired, or from another issuer: get a new one": (
         "令牌缺失、已过期，或不是这个 API 的签发方签发的：请重新获取"
     ),
     "--api is not an address, like https://HOST: {}": "--api 不是 https://HOST 这样的地址：{}",
@@ -260,7 +265,7 @@ ZH = {
         "API 没有回应。请重复这条命令，或看 docs/runbook/api-errors.md。{}"
     ),
     "the API does not answer. {}": "API 没有回应。{}",
-    "the issuer of tokens does not answer. Repeat the command: {}": (
+    "the token issuer does not answer. Repeat the command: {}": (
         "令牌签发方没有回应。请重复该命令：{}"
     ),
     "The result is unknown. Repeat the command only with --key {}": (
@@ -281,11 +286,11 @@ ZH = {
         "本地环境的控制台可以任选角色"
     ),
     "{} is not an e-mail address, like ada@example.com": "{} 不是邮箱地址，例如 ada@example.com",
-    "{} has an account already": "{} 已经有账户",
-    "the account of {} is disabled, foreign, or not proved by mail: delete it": (
+    "{} already has an account": "{} 已经有账户",
+    "the account of {} is disabled, external, or has no verified email: delete it": (
         "{} 的账户已停用、来自外部，或未验证邮箱：请删除它"
     ),
-    "Make an operator of {}, and reset that account's password?": (
+    "Make {} an operator, and reset the account's password?": (
         "让 {} 成为运营，并重设该账户的密码？"
     ),
     "AWS credentials are missing: check them with aws sts get-caller-identity": (
@@ -304,7 +309,7 @@ ZH = {
     "AWS is not set up: {}. Set AWS_PROFILE and AWS_DEFAULT_REGION": (
         "AWS 没有配置好：{}。请设置 AWS_PROFILE 和 AWS_DEFAULT_REGION"
     ),
-    "{} failed: {}. Read: redpacket logs {}": "{} 失败：{}。查看：redpacket logs {}",
+    "{} failed: {}. See redpacket logs {}": "{} 失败：{}。查看：redpacket logs {}",
     "the cache refused: {}. Check the command and its arguments": (
         "缓存拒绝了：{}。请检查命令和参数"
     ),
@@ -316,23 +321,25 @@ ZH = {
         "{} 里不是键值映射：请写成 `title: Spring` 这样的行"
     ),
     "{} is neither YAML nor JSON: {}": "{} 既不是 YAML 也不是 JSON：{}",
-    "{} can't be read: {}": "{} 无法读取：{}",
+    "{} can't be read: {}. Create it with `redpacket reconcile`": (
+        "{} 无法读取：{}。请用 `redpacket reconcile` 生成"
+    ),
     "{} can't be read: {}. Name a UTF-8 file, or - for standard input": (
         "{} 无法读取：{}。请指定 UTF-8 文件，或用 - 表示标准输入"
     ),
-    "{} can't be written: {}. Nothing is kept; name another file by --to": (
+    "{} can't be written: {}. No file was left; name another one with --to": (
         "{} 无法写入：{}。没有留下内容；请用 --to 指定别的文件"
     ),
     "{}: `prizes` must map the id of each prize to its fields": (
         "{}：`prizes` 应把每个奖品的 id 对应到它的字段"
     ),
-    "{} has no code, or one more than once: write each once, one a line": (
+    "{} has no codes or repeats one: write each code once, one per line": (
         "{} 里没有兑换码，或有重复的：每行一个，各写一次"
     ),
     "{} has a prize without fields: write them below its id": (
         "{} 里有奖品没有字段：请写在它的 id 下面"
     ),
-    "{} has a value that JSON lacks: {}. Quote dates; use finite numbers": (
+    "{} has a value that JSON does not have: {}. Quote dates; use finite numbers": (
         "{} 里有 JSON 没有的值：{}。日期请加引号，数字请用有限值"
     ),
     "{} needs a zone, like 2027-01-29T20:00:00+08:00": (
@@ -341,8 +348,8 @@ ZH = {
     "{} is not a time: {}. Write 2027-01-29T20:00:00+08:00": (
         "{} 不是时间：{}。请写成 2027-01-29T20:00:00+08:00"
     ),
-    "{} has no user: write one a line": "{} 里没有用户：请每行写一个",
-    "{} holds no tokens: write one a line": "{} 里没有令牌：请每行写一个",
+    "{} has no users: write one per line": "{} 里没有用户：请每行写一个",
+    "{} has no tokens: write one per line": "{} 里没有令牌：请每行写一个",
     "A sheet has at most {} rows. Name a .csv file": "一个工作表最多 {} 行，请换成 .csv 文件",
     "--timezone {} is not a time zone, like Asia/Shanghai": (
         "--timezone {} 不是时区，例如 Asia/Shanghai"
@@ -358,7 +365,7 @@ ZH = {
         "{} 既不是数字也不是 `default`：见 `redpacket limits show`"
     ),
     "{} is not money: only CNY has a tax report": "{} 不是货币：只有 CNY 有个税报表",
-    "{} is no amount: write {}, or 8888 in minor units": (
+    "{} is not an amount: write {}, or 8888 in minor units": (
         "{} 不是金额：请写 {}，或以最小单位写 8888"
     ),
     "{} can't be an id: use up to 128 letters, digits and any of _ ~ . -": (
@@ -390,12 +397,12 @@ ZH = {
 
 
 def use(language: str) -> None:
-    """Choose the language of all that follows."""
+    """Choose the language of all later output."""
     _chosen["language"] = language
 
 
 def translate(text: str) -> str:
-    """Return *text* in the chosen language; a text that the catalog lacks stays as it is."""
+    """Return *text* in the chosen language, or unchanged if it is not in the catalog."""
     if _chosen["language"] == "en":
         return text
     if text in ZH:
@@ -408,7 +415,7 @@ def translate(text: str) -> str:
 
 @cache
 def _templates() -> list[tuple[re.Pattern[str], str]]:
-    """Return the templates with their values as groups; the one with most own text comes first."""
+    """Return patterns with values as groups, sorted by the length of their fixed text."""
     return [
         (re.compile(re.escape(english).replace(r"\{\}", "(.*)"), re.DOTALL), ZH[english])
         for english in sorted(ZH, key=lambda text: len(text.replace("{}", "")), reverse=True)

@@ -27,7 +27,7 @@ from testing.soak.watch import Watch, client
 FROZEN = ("cache", "gateway", "wallet", "receiver")
 FROZEN_S = (3.0, 8.0)
 SWITCHED_S = 11.0
-"""Seconds after which every function knows a switch."""
+"""Seconds until every function applies a changed switch."""
 LOST_ROWS = 40
 MOVES_MONEY = ("send", "grab", "draw", "pay", "withdraw", "payout", "refund")
 WITHDRAWN = "confirm", "withdrawal_id"
@@ -35,7 +35,7 @@ FAILING = {"times_out": 0.2, "fails": 0.2, "pays_and_fails": 0.2, "slow": 0.2}
 
 
 class Troubles:
-    """What goes wrong on one stack, and what its operators do."""
+    """Faults of one stack, and the actions of its operators."""
 
     def __init__(self, stack: Stack, crowd: Crowd, watch: Watch, mirror: Mirror) -> None:
         self.stack, self.crowd, self.watch, self.mirror = stack, crowd, watch, mirror
@@ -43,12 +43,12 @@ class Troubles:
         self._version = 0
         self._left: list[Callable[[random.Random], None]] = []
         self.lost: dict[str, int] = {}
-        """Numbers of rows that were lost, by table."""
+        """Number of lost rows, by table."""
 
     # ---------------------------------------------------------------- processes
 
     def disturb(self, chance: random.Random) -> None:
-        """Make the next fault: each of them once before one comes again."""
+        """Inject the next fault; each one runs once before any repeats."""
         if not self._left:
             self._left = [
                 self.kill_cache,
@@ -63,7 +63,7 @@ class Troubles:
             raise StackError(f"{ended.name} ended: read {ended.log}")
 
     def kill_cache(self, _: random.Random) -> None:
-        """Kill the cache, which starts again without data."""
+        """Kill the cache, which restarts without data."""
         with self.watch.fault("cache killed"):
             killed = self._pid("cache")
             os.kill(killed, signal.SIGKILL)
@@ -73,7 +73,7 @@ class Troubles:
         return self.crowd.operator.ask("GET", "/me").is_success
 
     def kill_functions(self, chance: random.Random) -> None:
-        """Kill some processes of functions, in whatever they do."""
+        """Kill some processes of functions at any point of their work."""
         with self.watch.fault("functions killed"):
             workers = _children(self._pid("emulator"))
             for pid in chance.sample(workers, min(len(workers), 6)):
@@ -87,7 +87,7 @@ class Troubles:
 
     @contextmanager
     def frozen(self, name: str) -> Iterator[None]:
-        """Freeze a program: it keeps its connections, silently."""
+        """Freeze a program: its connections stay open, but it does not answer."""
         with self.watch.fault(f"{name} frozen"):
             pid = self._pid(name)
             os.kill(pid, signal.SIGSTOP)
@@ -166,7 +166,7 @@ class Troubles:
             list(pool.map(begin, people))
 
     def plays_waiting(self) -> bool:
-        """Pay at the provider what waited over an upgrade; return whether all of it is paid."""
+        """Let the provider pay all that waited over an upgrade; return whether it is done."""
         for page, person in list(self.crowd.waiting.items()):
             if expect(person.call.ask("GET", page))["status"] == "paid":
                 del self.crowd.waiting[page]
@@ -198,10 +198,10 @@ class Troubles:
     # ---------------------------------------------------------------- docs/how-to/restore.md
 
     def restore(self, chance: random.Random, between: Callable[[], None]) -> None:
-        """Lose rows, and put them back from a backup of some time ago, as the runbook says.
+        """Lose rows and put them back from an earlier backup, as the runbook says.
 
-        Profiles go back to the backup as a whole: later names are lost. Rows of the ledger that
-        never change are lost in part.
+        All profiles return to the backup, so later names are lost. Only some ledger rows are lost,
+        and only rows that no longer change.
         """
         tables = ("ProfilesTable", "SharesTable", "AccountsTable")
         suffix = uuid.uuid4().hex[:6]
@@ -303,7 +303,7 @@ class Troubles:
 
 
 def _rests(row: dict[str, Any]) -> bool:
-    """Return whether a row of the ledger never changes again: a settled share or an entry."""
+    """Return whether a ledger row no longer changes: a settled share or an entry."""
     sk = row["sk"]["S"]
     return ("settled_at_ms" in row and "work_pk" not in row) or sk.startswith("entry#")
 

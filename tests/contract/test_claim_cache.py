@@ -303,7 +303,7 @@ class _Scenario:
         )
 
     def _held(self, packet: Packet, user: str) -> int:
-        """Return the user's number, or any number if there is none."""
+        """Return the user's share number, or a random one if the user has no share."""
         held = held_numbers(self.sides[0], packet.packet_id, [user])
         return held.get(user, self.random.randint(1, packet.terms.count))
 

@@ -363,7 +363,7 @@ def _a_wallet_that_fails(world: World) -> Iterator[Fault]:
         {"WITHDRAWAL": withdrawal_id},
         {
             "for kind": "transfer",
-            "redpacket doctor": "silent since",
+            "redpacket doctor": "no answer since",
             "for words": f"{withdrawal_id} provider_silent",
             "describe-rule": "rate(1 minute)",
             "withdrawals list": withdrawal_id,

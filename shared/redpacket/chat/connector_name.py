@@ -32,7 +32,7 @@ class ConnectorName(StrEnum):
     def connect(self, environment: ConnectorEnvironment) -> Connector | None:
         """Return the connector, or None if the secret lacks a value of this platform.
 
-        A blank value is none: everybody knows a blank key.
+        A blank value counts as missing, because anyone can guess a blank key.
         """
         given = {name: value for name, value in environment.secret.items() if value.strip()}
         if not any(name.startswith(f"{self}_") for name in given):

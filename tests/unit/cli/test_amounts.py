@@ -26,5 +26,5 @@ def test_an_amount_is_read_by_the_grammar_or_refused(case: dict[str, Any]) -> No
 
 
 def test_a_refusal_quotes_the_amount_with_the_digits_as_they_were_read() -> None:
-    with pytest.raises(typer.BadParameter, match=r"1\.005 is no amount"):
+    with pytest.raises(typer.BadParameter, match=r"1\.005 is not an amount"):
         parse_amount("\uff11.\uff10\uff10\uff15")

@@ -140,7 +140,7 @@ class Providers:
             "wechat,host",
             {"silent_since_ms": 1_000, "answered_at_ms": 9},
             "fail",
-            "silent since 1970",
+            "no answer since 1970",
         ),
         ("host", {}, "ok", "not called yet"),
         ("none", {"answered_at_ms": 1_000}, "ok", "not configured"),
@@ -164,9 +164,9 @@ def test_each_provider_has_a_line(
 @pytest.mark.parametrize(
     ("answers", "detail"),
     [
-        (["no answer", "refused out_of_funds NOT_ENOUGH"], "the merchant lacks money"),
-        (["refused out_of_funds NOT_ENOUGH", "success"], "silent since 1970"),
-        ([], "silent since 1970"),
+        (["no answer", "refused out_of_funds NOT_ENOUGH"], "the merchant account is out of money"),
+        (["refused out_of_funds NOT_ENOUGH", "success"], "no answer since 1970"),
+        ([], "no answer since 1970"),
     ],
 )
 def test_a_provider_without_funds_is_not_reported_as_silent(
@@ -221,7 +221,7 @@ def test_each_finding_has_a_next_step(stack: Stack) -> None:
     wrong = {item["check"]: item["detail"] for item in items if item["state"] == "fail"}
     assert wrong == {
         "alarm": "redpacket-local-DeadLettersAlarm since noon. Runbook - page.md",
-        "queue payout": "2 given up. Look: redpacket dlq list payout",
+        "queue payout": "2 given up. See redpacket dlq list payout",
     }
 
 

@@ -535,4 +535,6 @@ def test_a_report_without_a_run_names_the_next_step(stack: Stack) -> None:
     result = stack.run("report", "winners")
 
     assert result.exit_code == 4
-    assert "winners can't be read: no such view: `redpacket reconcile` makes it" in result.stderr
+    assert (
+        "winners can't be read: no such view. Create it with `redpacket reconcile`" in result.stderr
+    )

@@ -100,7 +100,7 @@ def test_spend_has_sent_claimed_and_refunded_amounts_by_day_and_campaign(world: 
 
 
 def test_refunds_has_the_rate(world: World) -> None:
-    """Of the two closed packets, one was fully claimed, and the other not at all."""
+    """One of the two closed packets was fully claimed; the other has no claims."""
     (rows,) = _shown(world, "refunds")
 
     assert rows == {

@@ -5,7 +5,7 @@ import writeXlsxFile, { type Cell } from "write-excel-file/browser";
 import type { Table } from "./pages.ts";
 
 const TIME = "yyyy-mm-dd hh:mm:ss";
-/** Characters of a column, wide enough for a time. */
+/** Column width in characters, enough for a time. */
 const WIDTH = 20;
 
 /** A list as an .xlsx file: ids as text, sums as numbers, times as times of this browser's zone. */

@@ -500,7 +500,7 @@ const en: Record<OpWord, string> = {
   delta_invalid: "Enter a whole number other than 0",
   change_stock: "Change stock",
   add_codes: "Add codes",
-  codes_file: "File of codes, one a line",
+  codes_file: "File of codes, one per line",
   hand_over: "Hand over",
   hand_over_title: "Hand over this prize?",
   hand_over_hint: "The first decision is the last; it can't be changed.",

@@ -20,8 +20,8 @@ class ActionChange(TypedDict):
     """Changed field of an action's subject; numbers and lists are JSON texts."""
 
     field: Annotated[common.Word, Field(examples=["budget_fen"])]
-    before: Annotated[str | None, about("Null if there was none.", "0")]
-    after: Annotated[str | None, about("Null if there is none.", "1000000")]
+    before: Annotated[str | None, about("Null if the field had no value.", "0")]
+    after: Annotated[str | None, about("Null if the field has no value.", "1000000")]
 
 
 Nickname = Annotated[str | None, about("Self-chosen nickname; null if they have none.", "安")]

@@ -35,7 +35,7 @@ class Audit(TypedDict):
         Count, about("Claims whose money is not paid out yet; a late one is a difference.")
     ]
     unsettled_since_ms: Annotated[
-        AtMs | None, about("Time of the oldest of these claims; null if there is none.")
+        AtMs | None, about("Time of the oldest of these claims; null without such a claim.")
     ]
 
 

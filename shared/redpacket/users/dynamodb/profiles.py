@@ -120,7 +120,7 @@ class DynamoHostIds:
 
 
 def host_id_of(row: Row, id_of: Callable[[str], str]) -> str | None:
-    """Return the host id of a profile; None if there is none or it belongs to another user id."""
+    """Return a profile's host id, or None if it is missing or belongs to another user id."""
     host_id = str(row.get("host_id") or "")
     return host_id if host_id and id_of(host_id) == row["pk"] else None
 
