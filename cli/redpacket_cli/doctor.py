@@ -88,8 +88,9 @@ def _alarms(session: Session) -> Iterator[Finding]:
     alarms = cloudwatch.describe_alarms(**query)["MetricAlarms"]
     for alarm in alarms:
         # The update also moves while the state stays; the emulator has no time of the transition.
-        since = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
-        yield "fail", "alarm", f"{alarm['AlarmName']} since {since}. {alarm['AlarmDescription']}"
+        at = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
+        since = f"{alarm['AlarmName']} since {at}"
+        yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"
     if not alarms:
         yield "ok", "alarms", "none is active"
 
