@@ -138,7 +138,7 @@ def run(
     ],
     day: Annotated[str, typer.Option(help="Day of `statements`, like 2026-01-31.")] = "",
     is_skipped: Annotated[
-        bool, typer.Option("--skip", help="Skip that day, so that the schedule continues.")
+        bool, typer.Option("--skip", help="Count that day as compared even without a statement.")
     ] = False,
     returned: Annotated[
         str, typer.Option("--return", help="Withdrawal to return if no statement lists it as paid.")

@@ -104,7 +104,7 @@ handler = Api()
     refusals=KEYED,
 )
 def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApproval]:
-    """Put money into a user's account, once per idempotency key, or let it wait (202)."""
+    """Put money into a user's account, once per idempotency key, or ask for approval (202)."""
     idempotent = idempotent_request(request)
     body = body_of(DepositBody, request)
     payee = person_of(body.user)
@@ -141,7 +141,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
 def move_campaign_money(
     request: RequestOf[CampaignMoneyBody],
 ) -> HttpAnswer[Deposit | AwaitingApproval]:
-    """Move the rest of a user's campaign money to another marked account, or let it wait (202)."""
+    """Move a user's remaining campaign money to another such account, or ask for approval (202)."""
     idempotent = idempotent_request(request)
     body = body_of(CampaignMoneyBody, request)
     owner, payee = listed.user_of(request), person_of(body.user)
@@ -168,7 +168,7 @@ def move_campaign_money(
     refusals=(AccountNotEmpty, InvalidRequest),
 )
 def unmark_account(request: HttpRequest) -> HttpAnswer[CampaignAccount]:
-    """Let an empty account of campaign money be used for anything again."""
+    """Remove the campaign mark from an empty account."""
     user_id = listed.user_of(request).user_id
     containers.operators.unmark_account(user_id, request.user)
     return HttpAnswer({"user_token": user_id, "is_for_campaigns": False})
@@ -204,7 +204,7 @@ def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001
     refusals=(SwitchNotFound,),
 )
 def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
-    """Turn one switch off or on; everywhere within ten seconds."""
+    """Turn one switch off or on, everywhere within ten seconds."""
     switch = listed.switch_of(request)
     body = body_of(SwitchBody, request)
     state = switches.turn_switch(
@@ -229,7 +229,7 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
     scopes=ADMINS,
 )
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
-    """Set one limit, or restore its default; everywhere within ten seconds."""
+    """Set one limit, or restore its default, everywhere within ten seconds."""
     name, value = listed.limit_of(request), body_of(LimitBody, request).value
     switches.set_limit(name, value, operator=request.user, ports=containers.operators.switch_ports)
     return HttpAnswer(views.limit_view(name, value))
@@ -288,7 +288,7 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     refusals=(PacketNotFound,),
 )
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
-    """List packets of a campaign or of a sender; without both all that have not ended."""
+    """List packets of a campaign or a sender; without either, all that have not ended."""
     sender, packet_id = listed.sender_of(request), looked_up_packet_of(request)
     if packet_id is None and (sender is None or is_known(sender.user_id)):
         page, cursor = list_packets(
@@ -351,7 +351,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     refusals=(PacketNotFound,),
 )
 def remove_thanks(request: HttpRequest) -> HttpAnswer[RemovedThanks]:
-    """Remove the text of a share's thanks; a claimer can't write another."""
+    """Remove the text of a share's thanks; the claimer can't write another one."""
     packet_id, share_no = named_packet_of(request), share_no_of(request)
     author = remove_thanks_text(
         packet_id,
@@ -452,7 +452,7 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
 
 @handler.route("GET /admin/chats", scopes=OPERATORS)
 def list_chats(request: HttpRequest) -> HttpAnswer[AdmittedChats]:  # noqa: ARG001 - a route takes a request
-    """List the chats of platforms in which members may send and claim packets."""
+    """List the chats whose members may send and claim packets."""
     admitted = chats.list_chats(chats=containers.chat.chats)
     return HttpAnswer({"items": [_chat_view(chat) for chat in admitted]})
 
@@ -463,7 +463,7 @@ def list_chats(request: HttpRequest) -> HttpAnswer[AdmittedChats]:  # noqa: ARG0
     scopes=OPERATORS,
 )
 def admit_chat(request: RequestOf[ChatBody]) -> HttpAnswer[AdmittedChat]:
-    """Admit a chat with a limit for each day, or change an admitted one."""
+    """Admit a chat with a daily limit, or change an admitted one."""
     body, now_ms = body_of(ChatBody, request), containers.platform.clock.now_ms()
     asked = Chat(
         connector_of(request), chat_id_of(request), **body.model_dump(), admitted_at_ms=now_ms

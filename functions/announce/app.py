@@ -1,6 +1,6 @@
 """Handler for the tables' streams: turn changed rows into events and events into deliveries.
 
-An altered row of the audit log, an approval or a claim is no event. It raises an alarm.
+A forbidden change of the audit log, an approval or a claim raises an alarm instead of an event.
 """
 
 from functools import partial

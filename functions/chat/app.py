@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from redpacket.chat.api.answers import ChatAnswer
 
 _CALL_BYTES_MAX = 128 * 1024
-"""Two messages of 4,096 characters, escaped: one, and the one that it answers."""
+"""Bytes for two escaped messages of 4,096 characters: a message and the one that it answers."""
 
 handler = Api()
 
@@ -37,7 +37,7 @@ def _mount(name: ConnectorName) -> None:
         answer = handle_call(name, connector, request.headers, request.body, ports=ports)
         return HttpAnswer(cast("ChatAnswer", answer))
 
-    # The name is the operation's id.
+    # The name becomes the operation's id.
     receive.__name__ = f"take_{name}_call"
     handler.route(
         f"POST /chat/{name}",

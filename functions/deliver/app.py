@@ -11,11 +11,11 @@ from redpacket.events.use_cases.deliver import deliver, retry_deliveries
 from redpacket.platform.telemetry import powertools_logger
 
 _RESERVE_MS = 8_000
-"""Milliseconds left to store the last receiver's answer."""
+"""Milliseconds reserved to store the last receiver's answer."""
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
-    """Make the deliveries that messages name; without messages, retry those that are due."""
+    """Make the deliveries in the messages; without messages, retry all due deliveries."""
     ports = containers.events.delivery_ports
     if "Records" in event:
         return deliver_batch(

@@ -20,7 +20,7 @@ def _mount(channel: ProviderName) -> None:
         handle_callback(channel, request.headers, request.body, ports=ports)
         return HttpAnswer(None)
 
-    # The name is the operation's id.
+    # The name becomes the operation's id.
     receive.__name__ = f"take_{channel}_callback"
     handler.route(
         f"POST /gateway/{channel}/callback",
@@ -34,5 +34,5 @@ def _mount(channel: ProviderName) -> None:
 for _channel in ProviderName:
     _mount(_channel)
 
-# A function whose keys are wrong must not start: it would refuse each callback.
+# A function with wrong keys must not start, because it would reject every callback.
 _callbacks = containers.providers.callbacks

@@ -98,7 +98,7 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     refusals=(*_DRAWING, PassphraseMismatch, HelpRefused),
 )
 def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
-    """Send a campaign's phrase for a friend, who may then draw once more."""
+    """Enter a campaign's passphrase for a friend, who may then draw once more."""
     guards.guard_help()
     from redpacket.lottery.api.draw_schemas import HelpBody
     from redpacket.lottery.use_cases.help_inviter import help_inviter

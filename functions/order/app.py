@@ -1,4 +1,4 @@
-"""Handler of packets' payments for the send function; it has no routes to forge."""
+"""Handler for packets' payments, which only the send function invokes; it has no routes."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ _WITHDRAWALS_PER_PAGE = 20
 _RETURNS_PER_PAGE = 100
 
 _DEBTS_PER_PAGE = 20
-"""Debts per page; each one also reads a user's balance."""
+"""Debts per page; each debt also reads a user's balance."""
 
 handler = Api()
 
@@ -128,7 +128,7 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     ),
 )
 def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
-    """Withdraw money, once per idempotency key: the balance is debited now, and paid out soon."""
+    """Withdraw money, once per idempotency key: the balance is debited now; the payout follows."""
     guards.guard_withdrawal()
     refuse_operators(request)
     idempotent = idempotent_request(request)
@@ -210,7 +210,7 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     refusals=(PaymentNotFound, VersionConflict),
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
-    """Resolve a listed payment whose money was deposited, or paid outside within your limit.
+    """Resolve a listed payment whose money was deposited, or paid back outside within your limit.
 
     Above it, `outside` is 403: deposit the money instead, which waits for approval.
     """
@@ -229,7 +229,7 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
     scopes=AUDITORS,
 )
 def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
-    """List withdrawals that have not ended, the oldest first, or all of a user."""
+    """List unfinished withdrawals, oldest first, or all withdrawals of a user."""
     user_id = withdrawer_of(request)
     if user_id and not is_known(user_id):
         return HttpAnswer(
@@ -259,7 +259,7 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
     refusals=(WithdrawalNotFound,),
 )
 def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
-    """Show what a withdrawal waits for, and the provider's last answers."""
+    """Show a withdrawal's pending step and the provider's last answers."""
     ports = containers.payments.withdrawal_ports
     withdrawal = withdrawal_flow.find_withdrawal(withdrawal_id_of(request), None, ports=ports)
     (details,) = noted_read(

@@ -47,9 +47,9 @@ handler = Api()
 def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
     """Create a prize (201), edit it (200), or ask for approval (202).
 
-    Cash is funded from the operator's account. An edit that changes who can win cash waits if the
-    lottery has more of it than the operator may move alone. If several wait in one campaign, only
-    one can be approved. The others then return 409, because they show the state before it.
+    Cash is funded from the operator's account. An edit that changes who can win cash needs approval
+    if the lottery has more cash than the operator may move alone. Only one of several pending edits
+    of a campaign can be approved. The others then return 409, because their version is outdated.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))
@@ -71,9 +71,9 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, *_EDITING),
 )
 def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
-    """Add units to a prize, or take some that have not been won, once per idempotency key.
+    """Add units to a prize, or remove units that are not won yet, once per idempotency key.
 
-    It waits for approval (202) if the lottery has more cash than the operator may move alone.
+    The change needs approval (202) if the lottery has more cash than the operator may move alone.
     """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     idempotent = idempotent_request(request)
@@ -105,8 +105,8 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     """Add codes to a prize, one unit each; only a winner's answer shows a code.
 
-    403 if the lottery has more cash than the operator may move alone, because nobody can approve
-    codes: add them before the cash, or to another campaign.
+    403 if the lottery has more cash than the operator may move alone, because codes have no
+    approval: add them before the cash, or to another campaign.
     """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(CodesBody, request)
@@ -122,10 +122,10 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     refusals=(CampaignNotFound, VersionConflict),
 )
 def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
-    """Hand over won goods, or let them be drawn again; the first decision is final.
+    """Hand over won goods, or let users draw them again; the first decision is final.
 
-    A unit that is drawn again beside more cash than the operator may move alone is 403 until the
-    campaign's end.
+    Letting users draw a unit again is 403 until the campaign's end if the lottery has more cash
+    than the operator may move alone.
     """
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)

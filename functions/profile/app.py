@@ -66,7 +66,7 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     body, user_id = body_of(ProfileBody, request), request.user.user_id
 
     def owns(path: str) -> bool:
-        # The id names its owner, so that no read is needed.
+        # The id contains its owner, so no read is needed.
         return (picture_id_of(path) or "").startswith(owner_prefix(user_id))
 
     profile = edit(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.api.answers import Reconciliation, StartedRun
 
 _RESERVE_MS = 60_000
-"""Milliseconds left for the running audit to end before the function's timeout."""
+"""Milliseconds reserved for the running audit to end before the function's timeout."""
 
 handler = Api()
 

@@ -98,7 +98,7 @@ def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
     """Prove that the log contains the commitment of a packet or a campaign."""
     page = log_pages.inclusion_page(request)
     if page is None:
-        raise PacketNotFound("no entry of this hash is in the log of this size")
+        raise PacketNotFound("the log of this size has no entry with this hash")
     return page
 
 

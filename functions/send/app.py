@@ -73,10 +73,11 @@ def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
     refusals=_REFUSALS,
 )
 def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
-    """Fund a campaign's packet, once per idempotency key, by a token of the operators' issuer.
+    """Fund a campaign's packet, once per idempotency key, with a token of the operators' issuer.
 
     The money of `recipients`, or else the largest share that one person can take, counts toward
-    `ApprovalFen`. Above it, a send is 403; without recipients, `hongbao/treasury` may send it.
+    `ApprovalFen`. A send above it is 403. `hongbao/treasury` may send more in packets without
+    recipients that have at least 10 shares.
     """
     if not request.json().get("campaign_id"):
         raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")
@@ -93,7 +94,7 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
 def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
     """Fund the packets of a rain, whose rounds open for all users in the same second.
 
-    Packets count as those of `POST /admin/packets`. A repeat completes an interrupted one.
+    Packets count toward limits as in `POST /admin/packets`. A repeat completes an interrupted call.
     """
     guards.guard_send(request)
     # Import lazily: only campaigns have rains.
@@ -109,7 +110,7 @@ def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
     refusals=(PacketNotFound, RateLimited),
 )
 def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
-    """End the caller's packet now: taken shares stay, and the rest is refunded within a minute.
+    """End the caller's packet now: claimed shares stay, and the rest is refunded within a minute.
 
     An unpaid packet is canceled; a payment that still arrives goes to the balance.
     """
@@ -138,7 +139,7 @@ def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
 
 
 def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpAnswer[EndedPacket]:
-    """End a packet; only a stack with a provider has unpaid packets, whose orders are closed."""
+    """End a packet. On stacks with a payment provider, also close an unpaid packet's order."""
     ports, payments = containers.packets.send_ports, containers.packets.payments
     return HttpAnswer(views.ended_view(end(*given, ports=ports, payments=payments, **named)))
 
@@ -150,7 +151,7 @@ def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpA
     body_bytes_max=PICTURE_BODY_BYTES_MAX,
 )
 def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
-    """Upload a picture for the cover of a packet or for the profile; it counts as a send."""
+    """Upload a picture for a packet's cover or the profile; it counts toward the limit of sends."""
     guards.guard_send(request)
     return _store_picture(request)
 

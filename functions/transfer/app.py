@@ -15,15 +15,16 @@ from redpacket.platform.runtime import in_threads
 from redpacket.platform.telemetry import logger, outcomes, powertools_logger
 
 _RESERVE_MS = 8_000
-"""Milliseconds left to finish one call and store its answer."""
+"""Milliseconds reserved to finish one call and store its answer."""
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
-    """Follow what the messages name, or do the schedule's task: dispatch, sweep, compare_bills.
+    """Process queued notices, or run a scheduled task: dispatch, sweep or compare_bills.
 
-    `{"task": "compare_bills", "day": "2027-01-29"}` compares the bills of one day, for a person who
-    invokes it; with `"skip": true` the schedule continues after that day in any case.
-    `{"task": "return_forgotten", "withdrawal_id": "..."}` is an operator's decision.
+    An operator may invoke it. `{"task": "compare_bills", "day": "2027-01-29"}` compares the
+    statements of one day; with `"skip": true` the day counts as compared even without a statement.
+    `{"task": "return_forgotten", "withdrawal_id": "..."}` returns a withdrawal by the operator's
+    decision.
     """
     try:
         return _follow(event["Records"]) if "Records" in event else _do(event, context)
@@ -72,7 +73,7 @@ def _do(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 
             report = {"result": return_forgotten(withdrawal_id, ports=withdrawals)}
         case _:
             raise ValueError(
-                "an event names a task: dispatch, sweep, compare_bills or return_forgotten"
+                "the event must name a task: dispatch, sweep, compare_bills or return_forgotten"
             )
     powertools_logger().info(event["task"], extra={"report": report})
     return report
@@ -83,7 +84,7 @@ def _may_withdraw() -> bool:
 
 
 def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Follow each notice; return SQS's partial batch response. The sweep covers lost ones."""
+    """Process each notice and return SQS's partial batch response. The sweep covers lost ones."""
     failed: list[str] = []
     for record in records:
         try:

@@ -50,7 +50,7 @@ def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001
     refusals=(WebhookNotFound,),
 )
 def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
-    """Show a webhook, how many deliveries wait for it, and its dead letters."""
+    """Show a webhook, the number of its waiting deliveries, and its dead letters."""
     return HttpAnswer(
         details_view(
             *edit_webhook.watch_webhook(

@@ -130,7 +130,7 @@ def test_a_large_deposit_waits_for_another_operator_and_then_moves_money(
 
     terminal.approve(waiting)
 
-    assert "Another operator: redpacket approvals approve" in told.output
+    assert "Another operator must run: redpacket approvals approve" in told.output
     balance = terminal.ask("balance", "--user-token", "t", operator="rich")
     assert balance["balance_fen"] == LARGE_FEN
 

@@ -198,11 +198,11 @@ def test_campaign_money_of_a_departed_operator_is_moved_and_their_account_is_fre
     subject = f"user:{carol.user_token()}"
     journal = operator.http.get("/admin/journal", params={"subject": subject}).json()["items"]
     assert {each["summary"].partition(" ")[2] for each in journal} == {
-        "asked to change carol",
+        "requested a change of carol",
         "approved a change of carol that moves ¥60.00",
         "deposited ¥60.00 for carol, for campaigns only",
         "moved ¥60.00 of campaign money from carol",
-        "let carol pay for more than campaigns",
+        "removed the campaign mark from carol",
     }
 
 

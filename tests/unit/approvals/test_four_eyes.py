@@ -522,7 +522,7 @@ def test_a_budget_waits_and_is_applied_with_the_shown_version(
     shown = approval_view(raised, {}, raised.asked_at_ms)
     assert (shown["version"], shown["status"]) == (1, "awaiting")
     assert shown["asked_by"] == {"id": raised.operator_id, "user": "ann@host", "name": None}
-    asks = "asks to edit campaign gala, which decides about ¥40.00"
+    asks = "asks to edit campaign gala, which affects ¥40.00"
     assert shown["summary"] == f"ann@host {asks}"
 
     applied = system.process().approve(raised.approval_id, BOB)

@@ -36,27 +36,29 @@ class ListedApproval(NamedSubject):
     approval_id: ApprovalId
     kind: Annotated[ApprovalKind, about("Kind of the requested change.")]
     status: ApprovalState
-    operator: Annotated[OperatorName, about("Operator who requested it, as `asked_by`.")]
+    operator: Annotated[OperatorName, about("Operator who requested it; the same as `asked_by`.")]
     asked_by: OperatorName
     payee: Annotated[UserToken | None, about("User who receives the money; null if none does.")]
     payee_user: HostId
     summary: Summary
-    amount_fen: Annotated[SumFen, about("The money that it moves.", 888)]
+    amount_fen: Annotated[SumFen, about("Amount that the change moves.", 888)]
     version: Annotated[
         int | None,
         about(
-            "The version that it applies to, another one by now refuses it; 0 for something new, "
-            "null for money to a user.",
+            "Version that the change applies to; an approval is refused if the version has "
+            "changed. 0 for a creation, null for money to a user.",
             1,
             ge=0,
         ),
     ]
-    changes: Annotated[list[ActionChange], about("Changes that it makes.")]
+    changes: Annotated[list[ActionChange], about("Fields that it changes.")]
     asked_at_ms: AtMs
-    decided_by: Annotated[UserToken | None, about("Null while it is pending.")]
+    decided_by: Annotated[
+        UserToken | None, about("Operator who decided; null while it is pending.")
+    ]
     decided_by_user: HostId
     decided_at_ms: AtMs | None
-    is_applied: Annotated[bool, about("Whether it is done.")]
+    is_applied: Annotated[bool, about("Whether the change is applied.")]
     refusal: Annotated[
         str | None, about("Code of the problem with which the approved change failed.", None)
     ]

@@ -38,7 +38,7 @@ class OperatorName(TypedDict):
 Summary = Annotated[
     str,
     about(
-        "The same in one sentence, with host ids. An erased user appears by pseudonym.",
+        "One sentence about it, with host ids. An erased user appears under a pseudonym.",
         "ann deposited ¥8.88 for alice",
     ),
 ]
@@ -72,7 +72,11 @@ class Journal(TypedDict):
 WinnerState = Annotated[WinnerStatus, about("State of the unit.")]
 Unit = Annotated[
     str,
-    about("Its prize and number.", "cup.12", pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$"),
+    about(
+        "Prize and number of the unit.",
+        "cup.12",
+        pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$",
+    ),
 ]
 
 
@@ -109,7 +113,7 @@ class ListedPacket(TypedDict):
     packet_ref: Annotated[
         str,
         about(
-            "Name of the packet in routes of operators; it grants no claim.",
+            "Reference to the packet in operator routes; it cannot be used to claim.",
             pattern=f"^{PACKET_REF}$",
         ),
     ]
@@ -117,7 +121,7 @@ class ListedPacket(TypedDict):
     sender_token: common.UserToken
     sender_name: Annotated[common.Word | None, about("Nickname or host id; null once erased.")]
     campaign_id: fields.OfCampaign
-    prize_id: Annotated[fields.PrizeId | None, about("The cash prize that it holds.")]
+    prize_id: Annotated[fields.PrizeId | None, about("Cash prize that the packet pays.")]
     kind: fields.PacketKind
     status: fields.PacketState
     total_fen: fields.TotalFen
@@ -157,16 +161,16 @@ class ClaimPage(TypedDict):
 
 
 class ListedSharer(TypedDict):
-    """User with invitation links that led to claims of a packet."""
+    """User whose shared link led to claims of a packet."""
 
     user: common.HostId
     user_token: common.UserToken
     nickname: Nickname
-    claim_count: Annotated[int, about("Claims on this page of the packet.", 1, ge=1)]
+    claim_count: Annotated[int, about("Claims through the user's link in this page.", 1, ge=1)]
 
 
 class SharerPage(TypedDict):
-    """Sharers by the claims that they led to; add the counts of all pages."""
+    """Sharers by claims through their links; add up the counts of all pages."""
 
     items: Annotated[list[ListedSharer], about("The most claims first.")]
     next: common.Next

@@ -63,13 +63,15 @@ WINNER_COLUMNS = (
 
 action_cursor_of = cursor(ACTION_CURSOR)
 campaign_cursor_of = cursor(CAMPAIGN_CURSOR)
-hours_of = integer("hours", 1, 24, missing=1, meaning="The last hours to count.")
-list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
+hours_of = integer("hours", 1, 24, missing=1, meaning="Number of past hours to count.")
+list_limit_of = integer(
+    "limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="Maximum items per page."
+)
 subject_of = matching(
     "subject",
     SUBJECT,
-    "Changed subject: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`. "
-    "`reads` lists reads of personal data, which the list without a subject omits.",
+    "Changed subject: `campaign:` with an id, `user:` with a token, `switch:` or `limit:` with a "
+    "name. `reads` lists reads of personal data, which the list without a subject omits.",
 )
 of_campaign = matching("campaign_id", CAMPAIGN_ID.pattern, "Only packets of this campaign.")
 of_prize = matching("prize_id", PRIZE_ID.pattern, "Only winners of this prize.")

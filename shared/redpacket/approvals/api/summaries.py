@@ -26,7 +26,7 @@ _PEOPLE = {"from", "to"}
 """Fields of changes whose values are users."""
 
 _ID_LENGTH_MAX = 128
-"""Length that no id has; a longer key would fail the read of a page's names."""
+"""Maximum length of an id whose name is read; a longer key fails the names of a whole page."""
 
 _SENTENCES = {
     ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}{purpose}",
@@ -39,7 +39,7 @@ _SENTENCES = {
     ActionKind.PRIZE_EDITED: "{edited} prize {prize_id} of {subject}{fields}",
     ActionKind.PRIZE_FUNDED: "funded prize {prize_id} of {subject} with {total_fen}",
     ActionKind.STOCK_CHANGED: "changed the stock of prize {prize_id} of {subject}",
-    ActionKind.APPROVAL_ASKED: "asked to change {subject}",
+    ActionKind.APPROVAL_ASKED: "requested a change of {subject}",
     ActionKind.APPROVAL_DECIDED: "{status} a change of {subject} that moves {amount_fen}",
     ActionKind.WINNER_DECIDED: "marked unit {unit} of {subject} as {winner}",
     ActionKind.AUDIENCE_EDITED: "edited the audience of {subject}",
@@ -58,7 +58,7 @@ _SENTENCES = {
     ActionKind.RECONCILED: "started a reconciliation",
     ActionKind.RETURN_RESOLVED: "resolved the return of {amount_fen} to {subject}",
     ActionKind.CAMPAIGN_MONEY_MOVED: "moved {amount_fen} of campaign money from {subject}",
-    ActionKind.CAMPAIGN_MARK_REMOVED: "let {subject} pay for more than campaigns",
+    ActionKind.CAMPAIGN_MARK_REMOVED: "removed the campaign mark from {subject}",
     ActionKind.BALANCE_CORRECTED: "corrected the balance of {subject} to {balance_fen}",
     ActionKind.WITHDRAWAL_RETURNED: "decided to return {subject}",
     ActionKind.COMMAND_RUN: "ran {command}",
@@ -70,9 +70,9 @@ _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
 
 _ASKED = {
     ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}{purpose}",
-    ApprovalKind.CAMPAIGN: "edit {subject}, which decides about {amount_fen}",
-    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which decides about {cash}",
-    ApprovalKind.STOCK: "change the stock of {subject}, which decides about {cash}",
+    ApprovalKind.CAMPAIGN: "edit {subject}, which affects {amount_fen}",
+    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which affects {cash}",
+    ApprovalKind.STOCK: "change the stock of {subject}, which affects {cash}",
     ApprovalKind.CAMPAIGN_MONEY: "move {amount_fen} of campaign money to {subject}",
     ApprovalKind.UNREADABLE: "make a change that can't be verified",
 }
@@ -144,7 +144,7 @@ def approval_summary(approval: Approval, users: UsersById) -> str:
 
 
 class _Facts(dict[str, str]):
-    """Values for a sentence; one that an older row lacks is an ellipsis."""
+    """Values for a sentence; a value that an older row lacks becomes an ellipsis."""
 
     def __init__(self, subject: str, changes: Sequence[Change], users: UsersById) -> None:
         super().__init__({each.field: _text(each) for each in changes})

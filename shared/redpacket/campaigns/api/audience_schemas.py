@@ -31,15 +31,17 @@ class AudienceBody(StrictBody):
     remove_all: Annotated[
         bool,
         about(
-            "True, alone, removes as many users as 20 seconds allow; repeat it until `size` is 0. "
-            "A running campaign whose list has a purpose must be `off`."
+            "True removes as many users as 20 seconds allow; repeat the call until `size` is 0. No "
+            "other field is allowed with it. A running campaign whose list has a purpose must be "
+            "`off`."
         ),
     ] = False
     mode: Annotated[
         Literal["allow", "deny"] | None,
         about(
             "Purpose of the list: `allow` lets only users who are on it take part, `deny` only "
-            "those who are not. Until it is said once, the list does not count; null leaves it."
+            "those who are not. The list has no effect until a purpose is set; null leaves it "
+            "unchanged."
         ),
     ] = None
 

@@ -92,16 +92,16 @@ class CampaignBody(StrictBody):
     starts_at_ms: Annotated[
         AtMs,
         about(
-            "Time before which grabs and draws are refused. An edit holds for grabs within five "
-            "seconds."
+            "Time before which grabs and draws are refused. An edit takes effect for grabs within "
+            "five seconds."
         ),
     ]
     ends_at_ms: Annotated[
         AtMs,
         about(
-            "The end of the campaign and of its open packets; one with `expires_in_s` may end "
-            "earlier. An edit holds for grabs within five seconds. A later end needs cash prizes "
-            "that are still open."
+            "End of the campaign and of its open packets; a packet with `expires_in_s` may end "
+            "earlier. An edit takes effect for grabs within five seconds. A later end requires "
+            "that the campaign's cash prizes are still open."
         ),
     ]
     end_now: Annotated[
@@ -132,7 +132,7 @@ class CampaignBody(StrictBody):
     passphrase: OwnPassphrase = None
     budget_fen: Annotated[
         Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
-        about("Maximum sum of the campaign's packets; an edit without it keeps it."),
+        about("Maximum sum of the campaign's packets; an edit without it leaves it unchanged."),
     ] = None
     quota_per_user: Annotated[
         PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
@@ -140,8 +140,8 @@ class CampaignBody(StrictBody):
     amounts_shown: Annotated[
         AmountsWord,
         about(
-            "`end` hides others' amounts until a packet has ended; for the campaign's packets "
-            "that are sent from now on."
+            "`end` hides others' amounts until a packet has ended. It applies to packets that are "
+            "sent from now on."
         ),
     ] = "end"
     draw_beacon: Annotated[
@@ -155,8 +155,8 @@ class CampaignBody(StrictBody):
     required_claims: Annotated[
         dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],
         about(
-            "Claims that a user's token must have to take part, each with its allowed values; of "
-            "a claim that is a list, one is enough.",
+            "Claims that a user's token must have to take part, each with its allowed values. A "
+            "claim that is a list needs one of them.",
             max_length=10,
             json_schema_extra={"additionalProperties": False},
         ),

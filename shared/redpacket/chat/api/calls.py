@@ -1,4 +1,4 @@
-"""Dependencies of chats' calls and cards, on the containers of a function."""
+"""Dependencies of chat calls and cards, built from a function's containers."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ def edit_batch(
     delay: Callable[[str, int], None],
     logger: EventLogger,
 ) -> dict[str, list[dict[str, str]]]:
-    """Edit the cards that messages name; return SQS's partial batch response.
+    """Edit the cards in the messages; return SQS's partial batch response.
 
-    If the platform limits calls, the message returns after the seconds that the platform names. A
-    refusal for good ends it.
+    If the platform limits calls, the message is redelivered after the delay that the platform
+    names. A permanent refusal ends it.
     """
     failed: list[str] = []
     for record in records:

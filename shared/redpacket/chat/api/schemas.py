@@ -37,5 +37,5 @@ def connector_of(text: str) -> ConnectorName:
 
 @required("path", "chat_id", type="string", pattern=CHAT_ID)
 def chat_id_of(text: str) -> str:
-    """Id of the chat at the platform, which the bot tells in the chat."""
+    """Id of the chat at the platform, which the bot shows in the chat."""
     return of_form("chat_id", CHAT_ID, text)

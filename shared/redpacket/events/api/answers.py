@@ -18,7 +18,7 @@ from redpacket.platform.http.bodies import about
 from redpacket.users.model import PAGE, NoticeKind
 
 WebhookName = Annotated[
-    str, about("A slug of the operator's.", "shop", pattern=f"^{NAME.pattern}$")
+    str, about("Slug that the operator chose.", "shop", pattern=f"^{NAME.pattern}$")
 ]
 EventId = Annotated[
     str,
@@ -31,7 +31,7 @@ EventId = Annotated[
 ShownSecret = Annotated[
     str,
     about(
-        "Signing secret in the form of Standard Webhooks; shown this once.",
+        "Signing secret in the form of Standard Webhooks; shown only once.",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
         pattern="^whsec_[A-Za-z0-9+/=]+$",
     ),
@@ -39,11 +39,11 @@ ShownSecret = Annotated[
 AnswerStatus = Annotated[
     int, about("Status of the receiver's answer; 0 for no answer in time.", 204, ge=0, le=999)
 ]
-HeldCount = Annotated[int, about(f"{COUNT_MAX} stands for more.", ge=0, le=COUNT_MAX)]
+HeldCount = Annotated[int, about(f"{COUNT_MAX} means that many or more.", ge=0, le=COUNT_MAX)]
 
 
 class TriedDelivery(TypedDict):
-    """One delivery, and what the receiver answered."""
+    """Delivery and the receiver's answer."""
 
     event_id: EventId
     type: Word
@@ -64,7 +64,8 @@ class Webhook(TypedDict):
     version: Annotated[int, about("Counts edits.", 1, ge=1)]
     failure_count: Annotated[Count, about("Deliveries that failed in a row.")]
     paused_until_ms: Annotated[
-        AtMs | None, about("Until then it is not asked, after failures in a row.")
+        AtMs | None,
+        about("End of the pause after failures in a row; the receiver is not called before it."),
     ]
     last_success: TriedDelivery | None
     last_failure: TriedDelivery | None
@@ -94,7 +95,7 @@ class WebhookDetails(Webhook):
     waiting_count: HeldCount
     dead_count: HeldCount
     dead_letters: Annotated[
-        list[DeadLetter], about("The oldest; kept for 30 days.", max_length=DEAD_SHOWN)
+        list[DeadLetter], about("Oldest dead letters; kept for 30 days.", max_length=DEAD_SHOWN)
     ]
 
 
@@ -108,7 +109,9 @@ class Replay(TypedDict):
     """Number of dead letters that are delivered again."""
 
     replayed_count: Count
-    is_complete: Annotated[bool, about("Whether none was left; else call it again.")]
+    is_complete: Annotated[
+        bool, about("Whether all dead letters are replayed; if not, repeat the call.")
+    ]
 
 
 class UserNotice(TypedDict):
@@ -128,7 +131,7 @@ class UserNotice(TypedDict):
     amount_fen: NotRequired[
         Annotated[AnyFen, about("Amount of the claims, refund, share or withdrawal.", 888)]
     ]
-    text: NotRequired[Annotated[Word, about("Emoji of the thanks, if they have one.", "🙏")]]
+    text: NotRequired[Annotated[Word, about("Emoji of the thanks; null without one.", "🙏")]]
 
 
 class Notices(TypedDict):

@@ -59,9 +59,9 @@ def announce_batch(
 
 
 def is_altered(record: Record) -> bool:
-    """Return whether a row lost what it had; approvals get a decision once, and then its outcome.
+    """Return whether a row lost a value; an approval may only gain a decision and then an outcome.
 
-    A record without images is of the audit log, whose rows never change.
+    A record without images belongs to the audit log, whose rows never change.
     """
     images = record["dynamodb"]
     before, after = images.get("OldImage"), images.get("NewImage", {})
@@ -91,9 +91,9 @@ def report_altered(
     dead_letter: Callable[[Record], None],
     logger: EventLogger,
 ) -> dict[str, int]:
-    """Set aside records of altered rows, which no function makes.
+    """Set aside records of row changes that no function makes.
 
-    The queue of unread records has an alarm, which lasts until an operator has looked. None of
+    The queue of these records raises an alarm until an operator handles them. None of
     these rows has a TTL, so a removal by DynamoDB also counts.
     """
     altered = [record for record in records if is_altered(record)]

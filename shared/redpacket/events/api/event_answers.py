@@ -1,4 +1,4 @@
-"""The `data` of events, as receivers get it: openapi.json has it under `webhooks`."""
+"""Types of the `data` that receivers get; openapi.json has them under `webhooks`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from redpacket.platform.http.bodies import about
 HostUserId = Annotated[
     common.Word | None,
     about(
-        "The host's id of this user: the subject of their tokens. Null for a user who was "
-        "erased, or of whom that is not known.",
+        "The host's id of this user: the subject of their tokens. Null if the user was erased or "
+        "the id is unknown.",
         "alice",
     ),
 ]
@@ -48,7 +48,7 @@ class PacketEmptied(_OfSender):
 
 
 class PacketClosed(_OfSender):
-    """The packet has ended: every share is claimed and settled, or went back to the sender."""
+    """The packet has ended: every share is claimed and settled, or refunded to the sender."""
 
     claimed_count: common.Count
     claimed_fen: common.AnyFen
@@ -93,7 +93,7 @@ class WithdrawalEnded(TypedDict):
 
 
 class PaymentPaid(TypedDict):
-    """A payment came in, for the user's balance or for a packet."""
+    """A payment was received for the user's balance or for a packet."""
 
     payment_id: common.Word
     amount_fen: fields.ShareFen
@@ -104,12 +104,12 @@ class PaymentPaid(TypedDict):
 
 
 class PaymentRefunded(PaymentPaid):
-    """A payment was refunded outside, as a whole or in part; sums only grow."""
+    """A payment was refunded at the provider, fully or in part; the sums only grow."""
 
     refunded_fen: Annotated[fields.ShareFen, about("The amount refunded to the payer so far.")]
     debited_fen: Annotated[
         common.AnyFen,
-        about("The part that the user's account owes for it; the rest was never credited."),
+        about("The part that the user's account owes for the refund; the rest was never credited."),
     ]
 
 
@@ -133,9 +133,9 @@ DATA: dict[EventType, type] = {
     EventType.PAYMENT_REFUNDED: PaymentRefunded,
     EventType.TEST: WebhookTest,
 }
-"""The form of each type's `data`."""
+"""Schema of each event type's `data`."""
 
 OF_PACKETS = (PacketSent, ShareClaimed, PacketEmptied, PacketClosed)
-"""Those that have a `sequence`."""
+"""Event types that have a `sequence`."""
 
 EVENT_ID_PATTERN = "^evt_[0-9a-f]{32}$"

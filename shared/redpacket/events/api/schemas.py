@@ -35,11 +35,12 @@ class WebhookBody(StrictBody):
         str,
         StringConstraints(pattern=r"^https?://[!-~]+$", max_length=URL_LENGTH_MAX),
         about(
-            "Address for events: https, a global address, no redirects. http and private "
-            "addresses are for deployments that allow them, as a local stack does."
+            "Address for events: https, a global address, no redirects. http and private addresses "
+            "require a deployment that allows them, like a local stack."
         ),
     ]
     events: Annotated[list[EventName], about("Types of the events.", min_length=1, max_length=20)]
     is_on: Annotated[
-        bool, about("While it is false no event is taken up, and what waits goes on waiting.")
+        bool,
+        about("While it is false, no new event is accepted and waiting deliveries are not sent."),
     ] = True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @required("path", "name", type="string", pattern=f"^{NAME.pattern}$")
 def webhook_name_of(text: str) -> str:
-    """A slug of the operator's choice."""
+    """Slug that the operator chooses."""
     if not NAME.fullmatch(text):
         raise WebhookNotFound
     return text
@@ -78,7 +78,7 @@ def details_view(
 
 
 def notice_view(notice: UserNotice) -> answers.UserNotice:
-    """Return a notice with what it is about."""
+    """Return a notice with its subject."""
     shown: answers.UserNotice = {"kind": notice.kind, "at_ms": notice.at_ms}
     match notice.kind:
         case NoticeKind.PRIZE_SENT:

@@ -14,7 +14,7 @@ from redpacket.platform.http.bodies import about
 
 _DIGEST = "^[0-9a-f]{64}$"
 
-Index = Annotated[int, about("The place in the log, from 0.", 7, ge=0, lt=LOG_SIZE_MAX)]
+Index = Annotated[int, about("Index in the log, from 0.", 7, ge=0, lt=LOG_SIZE_MAX)]
 Size = Annotated[int, about("Number of entries in the log.", 42, ge=0, le=LOG_SIZE_MAX)]
 IdHash = Annotated[
     str,
@@ -33,7 +33,7 @@ Checkpoint = NewType("Checkpoint", str)
 
 
 class LogEntry(TypedDict):
-    """An entry: its leaf is over `rpl1,<kind>,<id_hash>,<commitment>,<at_ms>`."""
+    """Log entry; its leaf is the hash of `rpl1,<kind>,<id_hash>,<commitment>,<at_ms>`."""
 
     index: Index
     kind: CommitmentKind
@@ -43,22 +43,22 @@ class LogEntry(TypedDict):
 
 
 class LogPage(TypedDict):
-    """A page of the log, with its newest signed head, which `/transparency/checkpoint` spells."""
+    """Page of the log with its newest signed head, the same as in `/transparency/checkpoint`."""
 
     items: Annotated[list[LogEntry], about("The page.", max_length=LIMIT_MAX)]
     head: Annotated[Hash, about("The root over all `size` entries.")]
     size: Size
     signature: Annotated[
         str,
-        about("Ed25519, of the checkpoint's text.", "0f" * 64, pattern="^[0-9a-f]{128}$"),
+        about("Ed25519 signature of the checkpoint's text.", "0f" * 64, pattern="^[0-9a-f]{128}$"),
     ]
     key_id: Annotated[Hash, about("SHA-256 of the public key. It never changes.")]
-    public_key: Annotated[Hash, about("The key of the signature: 32 bytes.")]
+    public_key: Annotated[Hash, about("Public key of the signature: 32 bytes.")]
     next: Next
 
 
 class LogInclusion(LogEntry):
-    """Proof that an entry is in the log of a size."""
+    """Proof that the log of `size` entries contains an entry."""
 
     size: Size
     path: Path

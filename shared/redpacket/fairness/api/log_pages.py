@@ -28,18 +28,26 @@ if TYPE_CHECKING:
 
 LOG_CACHING = ("public, max-age=1",)
 PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
-"""For the newest head, and for a given size, whose proofs never change."""
+"""Cache headers for the newest head, and for a given size, whose proofs never change."""
 
 NOTE, TILE = "text/plain; charset=utf-8", "application/octet-stream"
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
-cursor_of = integer("cursor", 0, LOG_SIZE_MAX, missing=0, meaning="The first index of the page.")
+cursor_of = integer("cursor", 0, LOG_SIZE_MAX, missing=0, meaning="First index of the page.")
 size_of = integer(
-    "size", 1, LOG_SIZE_MAX, missing=None, meaning="Size of the log; its newest head without it."
+    "size",
+    1,
+    LOG_SIZE_MAX,
+    missing=None,
+    meaning="Size of the log; by default that of the newest head.",
 )
 to_of = integer(
-    "to", 1, LOG_SIZE_MAX, missing=None, meaning="The later size; the newest head without it."
+    "to",
+    1,
+    LOG_SIZE_MAX,
+    missing=None,
+    meaning="The later size; by default that of the newest head.",
 )
 _from_of = integer("from", 1, LOG_SIZE_MAX, missing=0, meaning="The earlier size.")
 
@@ -60,7 +68,7 @@ def tile_path_of(text: str) -> str:
 
 @required("query", "from", type="integer", minimum=1, maximum=LOG_SIZE_MAX)
 def from_of(text: str) -> int:
-    """The earlier size, of a head that you kept."""
+    """Size of an earlier head that you stored."""
     return _from_of.check(text)
 
 
@@ -83,7 +91,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 
 
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion] | None:
-    """Prove that an entry is in the log, or return None for one that is not."""
+    """Prove that the log contains an entry; return None if it does not."""
     given_size = size_of(request)
     proof = prove_inclusion(id_hash_of(request), given_size, log=containers.fairness.public_log)
     if proof is None:

@@ -85,8 +85,8 @@ class Prize(ShownPrize):
     probability: Annotated[
         float,
         about(
-            "Probability of this prize in a draw, by the weights of the prizes that are left; 0 if "
-            "it is sold out or off. A user's limits, and stock of a day or an hour, may change it.",
+            "Probability of this prize in a draw, by the weights of the remaining prizes; 0 if it "
+            "is sold out or off. A user's limits and a daily or hourly stock may change it.",
             0.25,
             ge=0,
             le=1,
@@ -110,7 +110,7 @@ class PrizeAdmin(ShownPrize):
     issued: Annotated[int, about("Units that were won.", 1, ge=0, le=UNITS_MAX)]
     issued_today: Annotated[
         Annotated[int, Field(ge=0, le=UNITS_MAX)] | None,
-        about("Null for a prize without a limit per day."),
+        about("Null for a prize without a daily limit."),
     ]
     version: Annotated[
         common.Version,
@@ -189,8 +189,8 @@ class Campaign(_Today):
     packets: Annotated[
         list[RainPacket],
         about(
-            "At most 100 of the campaign's newest 500 packets that are open. Empty unless "
-            "the campaign is running, and without packets for named recipients.",
+            "At most 100 open packets among the campaign's newest 500, without packets for named "
+            "recipients. Empty unless the campaign is running.",
             max_length=PACKETS_MAX,
         ),
     ]
@@ -219,7 +219,10 @@ class CampaignAdmin(_Today):
     ]
     passphrase: Annotated[
         common.Word | None,
-        about("What friends say or type to help (助力); grabs and draws need none.", "恭喜发财"),
+        about(
+            "Passphrase that friends say or type to help (助力); grabs and draws do not need it.",
+            "恭喜发财",
+        ),
     ]
     budget_fen: Annotated[
         common.AnyFen,
@@ -243,13 +246,16 @@ class CampaignAdmin(_Today):
     ]
     audience_mode: AudienceWord
     audience_size: Annotated[
-        int, about("Number of users whom operators left on the list.", 500, ge=0, le=AUDIENCE_MAX)
+        int,
+        about(
+            "Number of users on the list; an erased user still counts.", 500, ge=0, le=AUDIENCE_MAX
+        ),
     ]
     closed_packets: Annotated[
         int | None,
         about(
-            "After an edit: the packets, of at most 10,000, that ended with unclaimed shares and "
-            "stay closed. Null if no packet does, and in other answers.",
+            "After an edit: number of packets, among at most 10,000, that ended with unclaimed "
+            "shares and stay closed. Null if it is 0, and in other responses.",
             None,
         ),
     ]
@@ -263,7 +269,7 @@ class Audience(TypedDict):
 
 
 class CheckedAudience(Audience):
-    """Campaign's list of users, and whether it has one of them."""
+    """Campaign's list of users, and whether one user is on it."""
 
     is_listed: Annotated[bool, about("Whether the user is on the list.")]
 
@@ -320,8 +326,8 @@ class Draw(OneDraw):
     formula: Annotated[
         common.Word,
         about(
-            "With the day's seed in hex for `{seed}` and the SHA-256 of the round's signature in "
-            "hex for `{randomness}`, its SHA-256 begins with the 13 hex digits of `point`.",
+            "Template. If `{seed}` is the day's seed in hex and `{randomness}` is the SHA-256 of "
+            "the round's signature in hex, its SHA-256 begins with the 13 hex digits of `point`.",
             "rpd2,{seed},none,spring,bXktdXNlci10b2tlbi0wMDAx,1",
         ),
     ]
@@ -365,7 +371,7 @@ class DrawProof(TypedDict):
         ),
     ]
     secret_version: common.SecretVersion
-    beacon: Annotated[Beacon | None, about("Of campaigns of earlier releases; otherwise null.")]
+    beacon: Annotated[Beacon | None, about("For campaigns of earlier releases; otherwise null.")]
     beacon_round: Annotated[
         RoundNo | None,
         about("The day's stored round; null without a beacon, or if it was never published."),

@@ -64,7 +64,7 @@ def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campa
     """Return a complete campaign for operators; *closed_count* belongs to an edit."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        # From the same row as the version by which operators edit it.
+        # From the same row as the version that operators' edits name.
         **_plan(campaign),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
@@ -150,7 +150,7 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
 
 
 def drawn_view(result: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
-    """Return a user's draw; *codes* are by the ids of draws."""
+    """Return a user's draw; *codes* maps ids of draws to codes."""
     draw = result.draw
     return {
         **_one_draw(draw, codes),
@@ -160,7 +160,7 @@ def drawn_view(result: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
 
 
 def address_view(winner: Winner, address: Address | None) -> campaigns.GoodsAddress:
-    """Return the status of the caller's goods and where they go."""
+    """Return the status and delivery address of the caller's goods."""
     return {
         "status": winner.status.value,
         "name": address.name if address else None,

@@ -19,7 +19,7 @@ from redpacket.platform.text import pasted, pasted_phone
 
 
 def _as_seen(clean: Callable[[str], str]) -> BeforeValidator:
-    """Clean a text before its rules are applied: users paste names, numbers and addresses."""
+    """Normalize a text before validation, because users paste names, numbers and addresses."""
     return BeforeValidator(lambda text: clean(text) if isinstance(text, str) else text)
 
 

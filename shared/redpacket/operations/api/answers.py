@@ -14,7 +14,7 @@ from redpacket.platform.http.bodies import about
 
 
 class Deposit(TypedDict):
-    """A deposit or a move of campaign money, and the balance after it of the account it changed."""
+    """Deposit or move of campaign money, with the account's new balance."""
 
     transfer_id: Annotated[Word, about("The transfer's id in the ledger.", f"deposit:{'3f' * 16}")]
     balance_fen: BalanceFen
@@ -76,7 +76,7 @@ class Refusals(TypedDict):
 
     hours: Count
     funnel: Funnel
-    items: Annotated[list[Refusal], about("All codes that were answered.", max_length=500)]
+    items: Annotated[list[Refusal], about("Counts of all returned codes.", max_length=500)]
 
 
 class Risk(TypedDict):
@@ -93,7 +93,7 @@ class Erased(TypedDict):
 
 
 class CampaignAccount(TypedDict):
-    """User whose account is used for campaigns only, or no longer."""
+    """User, and whether their account is reserved for campaigns."""
 
     user_token: UserToken
     is_for_campaigns: bool

@@ -22,7 +22,7 @@ _PEOPLE = {"sender", "user"}
 
 
 def is_known(user_id: str) -> bool:
-    """Return whether the host's id of a user is stored; after an erasure it must find nothing."""
+    """Return whether a user's host id is stored; after an erasure, filters must find nothing."""
     users = containers.users.profiles.list_users([user_id])
     return any(user.host_id for user in users.values())
 
@@ -30,10 +30,10 @@ def is_known(user_id: str) -> bool:
 def noted_read(
     request: HttpRequest, name: str, rows: Sequence[Row], **filters: str | None
 ) -> list[Row]:
-    """Return the rows of list *name* after logging who reads them by which *filters*.
+    """Log the operator and *filters* of a read of list *name*, then return its rows.
 
     Users in *filters* are pseudonyms, because the log is permanent. An empty page about a person is
-    logged as one row, because it tells of them too.
+    logged as one row, because it is also information about them.
     """
     chosen = {field: value for field, value in filters.items() if value}
     if rows or chosen.keys() & _PEOPLE:

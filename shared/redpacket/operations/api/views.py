@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from redpacket.operations.model.switches import SwitchState
 
 STAGES = ("visited", "tried", "won", "credited", "withdrawn")
-"""Stages on the way to money, which use cases count in addition to refusal codes."""
+"""Stages from a visit to a withdrawal, which use cases count in addition to refusal codes."""
 
 
 def refusals_view(hours: int, counts: Mapping[str, int]) -> operators.Refusals:

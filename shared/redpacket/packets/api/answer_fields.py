@@ -30,8 +30,8 @@ TotalFen = Annotated[int, about("Sum of all shares.", 8888, ge=1, le=FEN_MAX)]
 EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
     about(
-        "From the packet's start or payment, whichever is later, to the last claim. Null while"
-        " shares are left, and above 100 shares until the last claim is settled.",
+        "Milliseconds from the packet's start or payment, whichever is later, to the last claim. "
+        "Null while shares remain. Above 100 shares, it is null until the last claim is settled.",
         None,
     ),
 ]
@@ -53,7 +53,9 @@ Commitment = Annotated[
 ]
 PacketKind = Annotated[Kind, about("`equal` or `lucky`.")]
 PacketSplit = Annotated[Split, about("Split of the total (docs/guide/packets.md).")]
-PacketOpening = Annotated[Opening, about("`two_step`: a grab admits, and opening takes the share.")]
+PacketOpening = Annotated[
+    Opening, about("`two_step`: a grab admits the user, and opening claims the share.")
+]
 PacketState = Annotated[PacketStatus, about("Current status.")]
 Greeting = Annotated[str, about("At most 50 characters.", "恭喜发财，大吉大利")]
 Payout = Annotated[
@@ -66,10 +68,10 @@ IsLuckiest = Annotated[
 ]
 GivenThanks = Annotated[
     common.Word | None,
-    about("Emoji with which the claimer thanked the sender; null without.", None),
+    about("Emoji with which the claimer thanked the sender; null without one.", None),
 ]
 ThanksText = Annotated[
-    str | None, about("Text of the thanks; null without, and after its removal.", "谢谢老板")
+    str | None, about("Text of the thanks; null without one, and after its removal.", "谢谢老板")
 ]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,

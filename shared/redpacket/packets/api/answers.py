@@ -80,11 +80,11 @@ Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("o
 
 
 PictureFile = NewType("PictureFile", bytes)
-"""An uploaded picture as it is."""
+"""Bytes of an uploaded picture."""
 
 
 class UploadedPicture(TypedDict):
-    """An uploaded picture; one of a user goes away after a day unless a packet uses it."""
+    """An uploaded picture; a user's cover is deleted after a day unless a packet uses it."""
 
     cover_url: Annotated[
         str,
@@ -99,7 +99,9 @@ class EndedPacket(TypedDict):
     """A packet that ended early; the sweep refunds the rest within a minute."""
 
     packet_id: fields.PacketId
-    expires_at_ms: Annotated[common.AtMs, about("End of the packet; a repeat returns the first.")]
+    expires_at_ms: Annotated[
+        common.AtMs, about("End of the packet; a repeat returns the same time.")
+    ]
 
 
 class RainRound(TypedDict):
@@ -122,8 +124,9 @@ class ShownRound(RainRound):
     podium: Annotated[
         list[OnPodium],
         about(
-            "The best claims of all its packets, best first, from its end on, when "
-            "`amounts_shown` hides no amount. A round of more than 200,000 shares may have none.",
+            "The best claims of all packets of the round, best first. Empty before its end and "
+            "while `amounts_shown` hides amounts. A round of more than 200,000 shares may have "
+            "none.",
             max_length=PODIUM_MAX,
         ),
     ]
@@ -136,7 +139,7 @@ class PlannedRain(TypedDict):
 
 
 class RemovedPicture(TypedDict):
-    """A picture that an operator removed, and who uploaded it."""
+    """A picture that an operator removed, and its uploader."""
 
     picture_id: Annotated[str, about("The id of the picture.", "Yb1pWk0Qm5tT3sUeNfX9_g")]
     user_token: common.UserToken
@@ -148,7 +151,7 @@ class SentPacket(TypedDict):
     packet_id: fields.PacketId
     status: Annotated[
         Literal["open", "unpaid"],
-        about("`unpaid` until the payment succeeds, if the packet has a `pay_with`."),
+        about("`unpaid` until the payment succeeds, if `pay_with` names a provider."),
     ]
     kind: fields.PacketKind
     split: fields.PacketSplit
@@ -175,7 +178,7 @@ class SentPacket(TypedDict):
 
 
 class ShownThanks(TypedDict):
-    """Thanks of a claimer, null without."""
+    """Thanks of a claimer; null without thanks."""
 
     thanks: fields.GivenThanks
     thanks_text: fields.ThanksText
@@ -219,7 +222,7 @@ class OwnClaim(Taken):
 SeenCount = Annotated[
     int,
     about(
-        "While a packet of more than 100 shares is open, only what is settled; so are "
+        "While a packet of more than 100 shares is open, it counts only settled claims, and so do "
         "`claimed_fen` and `remaining_count`.",
         1,
         ge=0,

@@ -15,8 +15,8 @@ Emoji: TypeAlias = Literal["🙏", "❤️", "🎉", "👍", "👏", "🌹", "�
 Via = Annotated[
     str | None,
     about(
-        "User token of the user whose link led here, as in `?via=` of a shared link. It is stored "
-        "with a new claim; the caller's own and made-up ones are ignored.",
+        "User token of the user whose link led here, from `?via=` of the shared link. A new claim "
+        "stores it. The caller's own token and forged tokens are ignored.",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""Responses of the grab function, apart from the other views to import little there."""
+"""Responses of the grab function, in a separate module to keep its imports small."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def preview_of(greeting: str, sender: str, cover_url: str | None) -> Preview:
 
 
 def page_of(preview: Preview, packet_id: str, base_url: str) -> str:
-    """Return the document; people in browsers that look like crawlers are led on to the page."""
+    """Return the document, which redirects people whose browsers look like crawlers to the page."""
     url = f"{base_url}/packets/{packet_id}"
     tags = {
         "og:type": "website",

@@ -120,13 +120,13 @@ _ADVICE = "Send more, smaller shares, or deposit the money: another operator can
 
 
 _FEW_SHARES = 9
-"""Most shares of a packet that counts even for the treasury, because few people can take it."""
+"""Maximum shares of a packet that counts even for the treasury, because few people can claim it."""
 
 
 def spend_of(
     request: RequestOf[Any], *orders: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return how sends count toward the limit; the treasury's only for few or chosen people."""
+    """Return how sends count toward the limit; the treasury's only for few or chosen claimers."""
     is_treasury = not request.scopes.isdisjoint(TREASURERS)
     fen = sum(
         chosen_fen(order)

@@ -45,7 +45,7 @@ def new_payment_id() -> str:
 
 
 def new_picture_id(owner_id: str | None) -> str:
-    """Return a new id of a picture; those of a user's covers have the same start."""
+    """Return a new id of a picture; ids of a user's covers share a prefix."""
     random_text = secrets.token_urlsafe(RANDOM_BYTES)
     prefix = picture.owner_prefix(owner_id) if owner_id else ""
     return prefix + random_text[len(prefix) :]

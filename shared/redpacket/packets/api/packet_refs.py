@@ -1,4 +1,4 @@
-"""References of packets that operators do not act on, and parameters that accept them."""
+"""References to packets whose ids an operator may not see, and parameters that accept them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def share_no_of(text: str) -> int:
 
 @optional("query", "packet", missing=None, type="string", pattern=_NAMED_PACKET)
 def looked_up_packet_of(text: str) -> str:
-    """Only this packet, by its id or `packet_ref`, with its id; the audit log has the look-up."""
+    """Only this packet, by its id or `packet_ref`, with its id; the audit log records the read."""
     return named_packet_of.check(text)
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{SEALED_CURSOR}$")
 def packet_cursor_of(text: str) -> str:
-    """`next` of the page before, by the same campaign and sender."""
+    """`next` of the previous page with the same campaign and sender."""
     opened = unseal(_CURSORS, text, containers.platform.seed_keys)
     if opened is None:
         raise invalid_cursor()
@@ -66,7 +66,7 @@ def packet_cursor(place: str | None) -> str | None:
 
 
 def may_see_id(request: HttpRequest, packet: Packet) -> bool:
-    """Return whether the operator acts on *packet*, and so sees its id, which grants claims."""
+    """Return whether the operator acts on *packet*, and may see its id, which allows claims."""
     return not request.scopes.isdisjoint(OPERATORS if packet.rules.campaign_id else ADMINS)
 
 

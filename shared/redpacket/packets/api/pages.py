@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
-"""Milliseconds after a close by which every replica has the final pages, with a wide margin."""
+"""Milliseconds after a close until every replica has the final pages, with a wide margin."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
@@ -82,7 +82,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
 
 
 def preview_page(request: HttpRequest) -> HttpAnswer[str]:
-    """Return what chats show of a packet's link, as HTML."""
+    """Return the HTML preview of a packet's link for chats."""
     packet_id = packet_id_of(request)
     packet = containers.packets.repository.find_packet(packet_id)
     preview = link_preview.NEUTRAL
@@ -99,9 +99,9 @@ def preview_page(request: HttpRequest) -> HttpAnswer[str]:
 
 
 def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
-    """Return an uploaded picture, which can be nothing else in a browser. Raises PictureNotFound.
+    """Return an uploaded picture that no browser can interpret as anything else.
 
-    Caches store it for an hour, because an operator may remove it.
+    Raises PictureNotFound. Caches store it for an hour, because an operator may remove it.
     """
     picture = containers.packets.pictures.find(picture_id_of(request))
     if picture is None:

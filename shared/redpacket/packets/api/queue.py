@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 _REQUEST_ID_LENGTH_MAX = 64
 _SHARE_NO_MAX = 10**7
-"""Upper bound of share numbers; a longer one is no valid key."""
+"""Upper bound of share numbers; a longer number is not a valid key."""
 
 _AT_MS_MAX = 10**13
 

@@ -1,4 +1,4 @@
-"""Request body of a planned rain, and its way to the use case."""
+"""Request body of a planned rain, and its conversion for the use case."""
 
 from __future__ import annotations
 
@@ -43,22 +43,23 @@ class RainBody(StrictBody):
     ]
     seconds: Annotated[int, about("Length of each round.", ge=5, le=ROUND_S_MAX)]
     rounds: Annotated[
-        int, about("Number of rounds; 30 seconds lie between two of them.", ge=1, le=ROUNDS_MAX)
+        int,
+        about("Number of rounds, with a pause of 30 seconds between them.", ge=1, le=ROUNDS_MAX),
     ] = 1
     total_fen: Annotated[Fen, about("Sum of all packets of all rounds, from the budget.")]
     count: Annotated[int, about("Number of shares in each packet.", ge=1, le=COUNT_MAX)]
     packets: Annotated[
         Annotated[int, Field(ge=1, le=PACKETS_MAX)] | None,
         about(
-            "Packets in each round, of which a player may take one share each. The campaign's "
-            f"quota must cover those of all rounds, at most {PACKETS_MAX}; by default 6, or fewer "
-            "if the quota is smaller."
+            "Packets in each round; a player may claim one share of each. The packets of all "
+            "rounds must fit the campaign's quota, and be at most {PACKETS_MAX}. By default 6, or "
+            "fewer if the quota is smaller."
         ),
     ] = None
 
 
 def planned_rain(request: RequestOf[RainBody]) -> Rain:
-    """Plan the rain of a request. Raises what `plan_rain` raises, and CampaignNotFound."""
+    """Plan the rain of a request. Raises CampaignNotFound and the errors of `plan_rain`."""
     campaign_id, body = campaign_id_of(request), body_of(RainBody, request)
     campaign = get_campaign(campaign_id, campaigns=containers.campaigns.repository)
     whole = SendOrder(

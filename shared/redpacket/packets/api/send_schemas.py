@@ -40,8 +40,8 @@ else:
 PaymentMethod = Annotated[
     Literal["native", "jsapi"],
     about(
-        "`native`: anybody who scans the code pays. `jsapi`: the caller pays inside the app, from "
-        "the account that they bound."
+        "`native`: whoever scans the code pays. `jsapi`: the caller pays inside the app, from "
+        "their linked account."
     ),
 ]
 DEFAULT_GREETING = "恭喜发财，大吉大利"
@@ -85,14 +85,14 @@ class SendBody(StrictBody):
     pay_with: Annotated[
         PayWith,
         about(
-            "`balance`: from the sender's account. Else the packet is `unpaid` until its payment "
-            "comes, and `cancelled` after 15 minutes."
+            "`balance` pays from the sender's account. Otherwise the packet is `unpaid` until its "
+            "payment arrives, and `cancelled` after 15 minutes."
         ),
     ] = "balance"
     pay_method: PaymentMethod = "native"
     opening: Annotated[
         Literal["one_step", "two_step"],
-        about("`two_step`: a grab admits, and opening takes the share."),
+        about("`two_step`: a grab admits the user, and opening claims the share."),
     ] = "one_step"
     greeting: Annotated[Greeting, about(f"At most {GREETING_GRAPHEMES_MAX} characters.")] = (
         DEFAULT_GREETING
@@ -100,7 +100,8 @@ class SendBody(StrictBody):
     expires_in_s: Annotated[
         int,
         about(
-            "Then the rest goes back; by default a campaign's packet ends with it.",
+            "Seconds until the rest is refunded; by default a campaign's packet ends with the "
+            "campaign.",
             ge=1,
             le=LIFE_S_MAX,
         ),
@@ -109,7 +110,8 @@ class SendBody(StrictBody):
         AtMs | None,
         about(
             "Time before which grabs are refused, at most 30 days ahead; `expires_in_s` counts "
-            "from it. A time in the past, or none, is the time of the send or of its payment."
+            "from it. Without it, or with a past time, the packet starts with its send or its "
+            "payment."
         ),
     ] = None
     recipients: Annotated[
@@ -135,7 +137,8 @@ class SendBody(StrictBody):
         CoverUrl | None,
         about(
             "URL of a cover image on one of the deployment's `CoverHosts`, or the path of one of "
-            "the page's own or of a picture that the sender uploaded; answers have its URL."
+            "the page's own covers or of a picture that the sender uploaded. Responses have its "
+            "URL."
         ),
     ] = None
 
@@ -175,7 +178,11 @@ class PictureBody(StrictBody):
         ),
     ]
     is_avatar: Annotated[
-        bool, about("Whether it is for the user's profile. Others need a packet within a day.")
+        bool,
+        about(
+            "Whether it is for the user's profile. A cover is deleted after a day unless a packet "
+            "uses it."
+        ),
     ] = False
 
     @property

@@ -101,7 +101,7 @@ def shown_rounds(rounds: Sequence[Round], presenter: UserPresenter) -> list[pack
 
 
 def ended_view(packet: Packet) -> packets.EndedPacket:
-    """Return the end of a packet that has ended; a canceled one never began."""
+    """Return the end of an ended packet; for a canceled packet, the time of its cancellation."""
     expires_at_ms = packet.expires_at_ms
     if packet.status is PacketStatus.CANCELLED:
         expires_at_ms = packet.closed_at_ms or expires_at_ms
@@ -112,14 +112,14 @@ Profiles: TypeAlias = Mapping[str, Profile]
 
 
 class UserPresenter:
-    """Presenter of users, never with the host's id; the *viewer*'s nickname may be a token's."""
+    """Presenter of users, without host ids; the *viewer*'s nickname may come from their token."""
 
     def __init__(self, profiles: Profiles, viewer: User | None = None) -> None:
         self._profiles = profiles
         self._viewer = viewer
 
     def view(self, person: User) -> packets.ShownPerson:
-        """Return a user; one without a nickname gets one from their token."""
+        """Return a user; without a nickname, it is derived from the user token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
         nickname = (profile and profile.nickname) or person.nickname

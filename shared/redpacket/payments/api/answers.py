@@ -38,7 +38,7 @@ class Payment(TypedDict):
     payment_id: PaymentId
     status: Annotated[
         PaymentStatus,
-        about("`closed`: not paid in time. Later money is credited or refunded."),
+        about("`closed`: not paid in time. Money that arrives later is credited or refunded."),
     ]
     amount_fen: PaidFen
     channel: ByChannel
@@ -77,7 +77,7 @@ class ProviderCall(TypedDict):
 
 
 class ListedWithdrawal(TypedDict):
-    """Withdrawal in the operators' view; the sentences are null after its end."""
+    """Withdrawal in the operators' view; `waits_for` and `next_step` are null after its end."""
 
     withdrawal_id: WithdrawalId
     status: WithdrawalStatus
@@ -96,7 +96,13 @@ class WithdrawalDetails(ListedWithdrawal):
 
     transfer_no: Annotated[Word, about("Number of the transfer at the provider.", "0" * 32)]
     call_count: Annotated[int, about("Calls to the provider.", 1, ge=0)]
-    lease_until_ms: Annotated[int, about("Until then one worker may call; 0 before a call.", 0)]
+    lease_until_ms: Annotated[
+        int,
+        about(
+            "End of the lease, until which only one worker may call the provider; 0 before a call.",
+            0,
+        ),
+    ]
     reason: Annotated[str, about("The provider's code if it failed; otherwise empty.", "")]
     calls: Annotated[list[ProviderCall], about("The last answers, oldest first.", max_length=10)]
 
@@ -119,9 +125,12 @@ class Binding(TypedDict):
     """The caller's account at the provider, if it is linked."""
 
     is_bound: bool
-    account: Annotated[str | None, about("Changes only if another account is linked.", "3fa85f64")]
+    account: Annotated[
+        str | None,
+        about("Short hash, which changes only if another account is linked.", "3fa85f64"),
+    ]
     bound_at_ms: Annotated[AtMs | None, about("Time of the link.")]
-    opens_at_ms: Annotated[AtMs | None, about("Time from which withdrawals to it are open.")]
+    opens_at_ms: Annotated[AtMs | None, about("Time from which withdrawals to it are allowed.")]
 
 
 class Token(TypedDict):

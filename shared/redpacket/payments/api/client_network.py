@@ -1,4 +1,4 @@
-"""Network of a client without a token, to limit what it costs."""
+"""Network of a client without a token, for rate limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _FORWARDED, _SOURCE = "forwarded", "source"
 _IPV6_PREFIX_BITS = 64
-"""Bits of the network that one customer has, who may use each address in it."""
+"""Prefix length of the IPv6 network whose addresses one customer can use."""
 
 
 def client_network(request: HttpRequest) -> str:
@@ -21,8 +21,8 @@ def client_network(request: HttpRequest) -> str:
     if settings.client_address == _SOURCE:
         address = request.source_ip
     elif settings.client_address == _FORWARDED:
-        # CloudFront appends the viewer, and the gateway may append CloudFront. A viewer chooses the
-        # entries before.
+        # CloudFront appends the viewer, and the gateway may append CloudFront. A viewer can forge
+        # all earlier entries.
         hops = request.headers.get("x-forwarded-for", "").replace(" ", "").split(",")
         address = next((hop for hop in reversed(hops) if hop != request.source_ip), "")
     if ":" not in address:

@@ -24,12 +24,12 @@ def add_link_routes(routes: Api, channel: ProviderName) -> None:
     """Add the routes that show and link the caller's account at a provider."""
 
     def read_account(request: HttpRequest) -> HttpAnswer[Binding]:
-        """Show which account is linked, and when withdrawals to it open."""
+        """Show the linked account, and the time from which withdrawals to it are allowed."""
         payees = containers.payments.bound_payees
         return HttpAnswer(binding_view(payees.find(request.user.user_id, channel)))
 
     def link_account(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
-        """Link the caller's account; after another one withdrawals wait for a day."""
+        """Link the caller's account; if it replaces another one, withdrawals wait for a day."""
         body, ports = body_of(CodeBody, request), containers.payments.login_ports
         bound = bind_account.bind_account(request.user.user_id, channel, body.code, ports=ports)
         return HttpAnswer(binding_view(bound))

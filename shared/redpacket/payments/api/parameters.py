@@ -26,10 +26,10 @@ withdrawals_cursor_of = cursor(
     PAYMENTS_CURSOR, "`next` of the previous page; omit it for the first page."
 )
 any_withdrawals_cursor_of = cursor(
-    f"({PAYMENTS_CURSOR}|{PENDING_CURSOR})", "`next` of the previous page, by the same user."
+    f"({PAYMENTS_CURSOR}|{PENDING_CURSOR})", "`next` of the previous page with the same user."
 )
 withdrawal_status_of = choice(
-    "status", WithdrawalStatus, "Only withdrawals of this status; one that has ended needs `user`."
+    "status", WithdrawalStatus, "Only withdrawals of this status; a final status needs `user`."
 )
 
 

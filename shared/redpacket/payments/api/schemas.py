@@ -77,12 +77,15 @@ class ResolutionBody(StrictBody):
     transaction_id: Annotated[str, _Reference, about("From the list.")]
     by: Annotated[
         Literal["deposit", "outside"],
-        about("`deposit`: the user was credited. `outside`: the payer was paid or needs nothing."),
+        about(
+            "`deposit`: the user was credited. `outside`: the payer was paid back outside, or is "
+            "owed nothing."
+        ),
     ]
     reference: Annotated[
         Annotated[str, _Reference] | None,
         about(
-            "Reference to the outside transfer; each can be used once. A deposit needs none: its "
+            "Reference of the outside transfer; each can be used once. A deposit needs none: its "
             "`case` is the transaction ID."
         ),
     ] = None

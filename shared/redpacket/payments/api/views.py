@@ -66,7 +66,7 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
 
 
 def listed_withdrawals(withdrawals: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
-    """Return withdrawals for operators, with the causes of their waits."""
+    """Return withdrawals for operators, with the reasons why they wait."""
     users = containers.users.profiles.list_users([each.user_id for each in withdrawals])
     now_ms = containers.platform.clock.now_ms()
     return [_listed_view(each, users.get(each.user_id), now_ms) for each in withdrawals]

@@ -42,14 +42,14 @@ class Audit(TypedDict):
 class StartedRun(TypedDict):
     """Reconciliation that has started."""
 
-    run_id: Annotated[Word, about("Its id, for `GET /admin/reconcile/{run_id}`.", "3f" * 16)]
+    run_id: Annotated[Word, about("Run ID, for `GET /admin/reconcile/{run_id}`.", "3f" * 16)]
 
 
 class Check(TypedDict):
     """Result of one check."""
 
     name: Annotated[Word, Field(examples=["check_postings"])]
-    examined: Annotated[Count, about("Rows that it read; 0 proves nothing.")]
+    examined: Annotated[Count, about("Rows that the check read; 0 proves nothing.")]
     differences: Count
 
 
@@ -65,9 +65,10 @@ class Reconciliation(TypedDict):
         bool, about("Whether more differences were found than are listed; `checks` counts all.")
     ]
     until_ms: Annotated[
-        AtMs | None, about("Facts from this time on are left to the next run; null until then.")
+        AtMs | None,
+        about("Facts after this time are left to the next run; null until the run is done."),
     ]
     export: Annotated[
         Literal["full", "incremental"] | None,
-        about("Whether all rows were exported, or changes to those of the last run.", "full"),
+        about("Whether the run exported all rows, or only changes since the last run.", "full"),
     ]

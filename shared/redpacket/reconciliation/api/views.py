@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.use_cases.audit_packet import PacketAudit
 
 RUN_ID = "[0-9a-f_-]{1,80}"
-"""Name of an execution: ours, or one that the schedule derived from its ids."""
+"""Name of an execution, which the API or the schedule chose."""
 
 run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started it.")
 

@@ -22,14 +22,14 @@ class DepositBody(StrictBody):
         bool,
         about(
             "From now on, the account pays only for campaigns and accepts no payments. It must be "
-            "new or already so."
+            "new or already reserved."
         ),
     ] = False
     case: Annotated[
         Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=128)] | None,
         about(
-            "The case that it settles, such as a provider's transaction. Operators can make only "
-            "one deposit for a case: a repeat returns the first result."
+            "The case that the deposit settles, such as a provider's transaction. A case accepts "
+            "only one deposit: a repeat returns the first result."
         ),
     ] = None
 
@@ -55,6 +55,6 @@ class ProfileBody(StrictBody):
         AvatarUrl | None,
         about(
             "An https address on one of the deployment's `AvatarHosts`, or the path of one of the "
-            "page's seals or of a picture that the user uploaded for it; answers have its URL."
+            "page's seals or of a picture that the user uploaded for it. Responses have its URL."
         ),
     ] = None
