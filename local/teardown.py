@@ -171,11 +171,11 @@ def main() -> None:
     settings: dict[str, Any] = settings_of(given.stage)
     stack_name = settings["stack_name"]
     if given.all and given.stage == "prod":
-        raise StackError("the books of prod are never deleted by a command")
+        raise StackError("no command deletes the tables and keys of prod")
     teardown = Teardown(stack_name, boto3.Session(region_name=settings.get("region")), print)
     confirm(stack_name, given.stage, input, os.environ.get("FORCE", ""))
     teardown.run(has_all=given.all)
-    print(f"{stack_name} is deleted." if given.all else f"{stack_name} is deleted; its books stay.")
+    print(f"{stack_name} is deleted." if given.all else f"{stack_name} is deleted; its tables and keys remain.")
 
 
 if __name__ == "__main__":
