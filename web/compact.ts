@@ -1,7 +1,7 @@
 /**
- * Takes the indentation off templates before they are built: readers of the page don't see it.
+ * Strips the indentation of HTML templates before the build, because browsers don't show it.
  *
- * Rolldown's advice about slow plugins, which a busy machine provokes, is off.
+ * Rolldown's warning about slow plugins is off: a busy machine triggers it.
  */
 
 import type { Plugin } from "vite";

@@ -5,7 +5,7 @@ import { configs as lit } from "eslint-plugin-lit";
 import { config, configs as ts } from "typescript-eslint";
 
 export default config(
-  // Examples are for other pages, as other people write them.
+  // Examples show code for other pages, so they don't follow this page's style.
   { ignores: ["dist", "examples", "element", "src/api/schema.ts", "src/api/ids.ts", "src/api/limits.ts", "src/i18n/others"] },
   js.configs.recommended,
   {
@@ -33,12 +33,12 @@ export default config(
       "lit/quoted-expressions": "error",
       // Handlers are `() => this.doThis()`, as in Lit's own examples.
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
-      // `noUncheckedIndexedAccess` asks for it where a check came before.
+      // `noUncheckedIndexedAccess` requires assertions even after a check.
       "@typescript-eslint/no-non-null-assertion": "off",
-      // An empty text also means the default.
+      // `||` is intended for strings: an empty string also selects the default.
       "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: { string: true } }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
-      // Node's `test` is awaited by its runner.
+      // Node's test runner awaits `test` calls.
       "@typescript-eslint/no-floating-promises": [
         "error",
         { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: ["test", "default"] }] },

@@ -1,7 +1,7 @@
 /**
  * Writes the page's other languages, one module for each folder of languages/, into src/i18n/others/.
  *
- * A folder has `language.json`, and `words.json` or a dictionary of OpenCC; `terms.json` corrects the dictionary.
+ * A folder has `language.json`, and either `words.json` or an OpenCC dictionary, which `terms.json` corrects.
  * The Chinese texts of the source are the keys.
  */
 
@@ -13,9 +13,9 @@ import ts from "typescript";
 type Words = Record<string, string>;
 
 interface Described {
-  /** The language's name for its readers. */
+  /** The language's name in the language itself. */
   name: string;
-  /** The browser's tags that mean it, with or without more parts. */
+  /** Browser language tags that select it, with or without further subtags. */
   tags: string[];
   opencc?: "tw" | "hk";
 }
@@ -24,7 +24,7 @@ export const FOLDERS = `${import.meta.dirname}/languages`;
 const SOURCES = `${import.meta.dirname}/src`;
 const TARGET = `${SOURCES}/i18n/others`;
 
-/** Every Chinese text of the sources. */
+/** Returns every Chinese text in the sources. */
 export function texts(): string[] {
   const found = new Set<string>();
   const visit = (node: ts.Node): void => {
@@ -38,7 +38,7 @@ export function texts(): string[] {
   return [...found].sort();
 }
 
-/** The words of the language in *folder* by Chinese text. Throws if one is missing. */
+/** Returns the words of the language in *folder* by Chinese text. Throws if one is missing. */
 export function catalogOf(folder: string, wanted: readonly string[]): Words {
   const { opencc } = described(folder);
   const words = wordsOf(`${folder}/words.json`);

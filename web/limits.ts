@@ -1,4 +1,4 @@
-/** Writes what runs need of openapi.json: src/api/{ids,limits}.ts for the page, and the refusals of the mini-program. */
+/** Generates constants from openapi.json: src/api/{ids,limits}.ts for the page, and the mini-program's refusals. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -64,12 +64,12 @@ const states: Record<string, string> = {};
 for (const { properties, "x-page-state": state } of Object.values(contract.components.schemas as object as Record<string, Problem>)) {
   if (state && properties) states[properties.code.const] = state;
 }
-/** 120 yuan for 12 by each split and one seed, in tenths of a yuan: a picture of it, at most 250 high. */
+/** Returns a sample of *split*: 120 yuan in 12 shares from a fixed seed, as bar heights up to 250. */
 const picture = (split: Split) =>
   amountsFen({ split, total_fen: 12_000, count: 12, share_fen_min: 1, share_fen_max: 2_500, unit_fen: 1, seed: "picture-of-splits-0412" })
     .map((fen) => Math.round(fen / 10));
-/** Bounds of the whole numbers in the bodies that the console's forms write. */
 const bodies = contract.components.schemas as unknown as Record<string, { properties: Record<string, Whole> }>;
+/** Returns the bounds of the whole numbers in *body*, a request that the console's forms write. */
 const boundsOf = (body: string) =>
   Object.entries(bodies[body]!.properties).flatMap(([name, field]) => {
     const { minimum, maximum } = field.anyOf?.[0] ?? field;
@@ -91,7 +91,7 @@ const constants = {
 };
 write("limits", constants);
 
-/** Returns the pattern, without anchors, of a route's first id. */
+/** Returns the pattern of the first id in *route*, without anchors. */
 function patternOf(route: string): string {
   const parameters = contract.paths[route]!.get!.parameters.map((each) =>
     "$ref" in each ? contract.components.parameters[each.$ref.split("/").at(-1)!]! : each,
@@ -99,7 +99,7 @@ function patternOf(route: string): string {
   const name = /\{(\w+)\}/.exec(route)![1];
   return parameters.find((each) => each.name === name)!.schema.pattern.slice(1, -1);
 }
-// In a file of its own: a visit's first script needs nothing else.
+// In a separate file, because the first script of a visit needs only these.
 write("ids", {
   PACKET_ID: patternOf("/packets/{packet_id}"),
   NAMED_PACKET: patternOf("/admin/packets/{packet_id}/claims"),

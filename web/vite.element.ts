@@ -1,7 +1,7 @@
 /**
- * The element for other pages: everything in the one file /red-packet.js, also under its version and for npm.
+ * Build of the element for other pages: the single file /red-packet.js, a versioned copy, and the npm package.
  *
- * The other languages' words are beside it, and load when a reader needs them.
+ * Words of other languages are in separate files, which load on demand.
  */
 
 import { copyFileSync, readdirSync } from "node:fs";

@@ -1,15 +1,15 @@
-/** Pages of a host that embed a packet, as their own bundlers would build them; `make demo-site` serves them. */
+/** Build of a host's pages that embed a packet, as the host's own bundler would make it. `make demo-site` serves them. */
 
 import { defineConfig } from "vite";
 
-// Origin of the packets, which differs from the host's.
+// Origin of the API, which differs from the host's.
 const packets = (process.env.VITE_PACKETS ??= "http://127.0.0.1:8080");
 
 export default defineConfig({
   root: "examples",
   publicDir: false,
   define: { __VUE_OPTIONS_API__: "false", __VUE_PROD_DEVTOOLS__: "false" },
-  // A host's own server gets tokens for its users.
+  // In production, the host's own server requests tokens for its users.
   preview: { port: 5173, strictPort: true, proxy: { "/dev/tokens": packets } },
   build: {
     outDir: "../../.local/examples",

@@ -1,4 +1,4 @@
-/** The operators' console: /operator.html and assets of its own, so that the page shares no file with it. */
+/** Build of the operators' console: /operator.html and its own assets, so the users' page shares no file with it. */
 
 import { defineConfig } from "vite";
 

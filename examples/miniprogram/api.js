@@ -1,4 +1,4 @@
-/** The API for one user: signs in silently, and repeats requests whose outcome is unknown. */
+/** API client for one user: signs in silently and retries requests with an unknown outcome. */
 
 const { api, unit } = require("./config");
 const refusals = require("./refusals");
@@ -6,7 +6,7 @@ const refusals = require("./refusals");
 const TRIES = 8;
 const PASSING = ["unavailable", "idempotency_key_in_use", "offline"];
 
-/** Words that differ from the page's, which repeats for longer. */
+/** Texts that differ from the page's, which retries for longer. */
 const WORDS = {
   offline: "网络断开了",
   split_impossible: "每人至少 0.01 元，最多 200 元",
@@ -15,7 +15,7 @@ const WORDS = {
 
 let session;
 
-/** Returns the current token; concurrent callers share one sign-in. */
+/** Returns the current token. Concurrent callers share one sign-in. */
 function token() {
   session ??= signIn().catch((error) => {
     session = undefined;
@@ -25,14 +25,14 @@ function token() {
 }
 
 async function signIn() {
-  // A code is valid once: every try gets a new one.
+  // A code is valid only once, so every attempt gets a new one.
   return repeat(async () => {
     const { code } = await new Promise((success, fail) => wx.login({ success, fail }));
     return (await send("POST", "/auth/wechat", { body: { code } })).token;
   });
 }
 
-/** Makes one request. A repeat is harmless: the API knows a send by its key, and a grab by its user. */
+/** Sends a request, with retries. These are harmless: the API recognizes a send by its key and a grab by its user. */
 function ask(method, path, options = {}) {
   return repeat(async () => {
     const asked = session;
@@ -40,7 +40,7 @@ function ask(method, path, options = {}) {
       return await send(method, path, { ...options, token: await token() });
     } catch (problem) {
       if (problem.code !== "unauthorized") throw problem;
-      // The token has expired; the first caller that notices signs in again.
+      // The token has expired. The first caller that notices signs in again.
       if (session === asked || !asked) session = undefined;
       return send(method, path, { ...options, token: await token() });
     }
@@ -83,12 +83,12 @@ function send(method, path, { body, key, token: signed } = {}) {
 
 let aheadMs = 0;
 
-/** The server's time, as the last answer told it: a phone's own clock may be hours off. */
+/** Returns the server's time according to the last answer, because a phone's clock may be hours off. */
 const now = () => Date.now() + aheadMs;
 
 function noteTime(header = {}, askedAtMs) {
   const told = Object.fromEntries(Object.entries(header).map(([name, value]) => [name.toLowerCase(), value]));
-  // A cached answer keeps its old time.
+  // A cached answer has an old time.
   if (!told["x-now-ms"] || "age" in told || told["cache-control"]?.includes("public")) return;
   aheadMs = Math.round(Number(told["x-now-ms"]) - (askedAtMs + Date.now()) / 2);
 }
@@ -98,7 +98,7 @@ function problemOf(status, told) {
   return { text: "没有成功，请再试一次", ...refusals[code], code, ...(WORDS[code] && { text: WORDS[code] }) };
 }
 
-/** Returns 128 random bits, the key of one send. */
+/** Returns 128 random bits as the idempotency key of one send. */
 async function newKey() {
   const { randomValues } = await wx.getRandomValues({ length: 16 });
   return Array.from(new Uint8Array(randomValues), (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -106,7 +106,7 @@ async function newKey() {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** An amount without a float; the API calls the minor unit fen. */
+/** Formats an amount without floats. The API calls the minor unit fen. */
 function digits(fen) {
   const text = String(fen).padStart(unit.decimals + 1, "0");
   const at = text.length - unit.decimals;
@@ -117,10 +117,10 @@ const money = (fen) => `${digits(fen)} ${unit.symbol}`;
 
 const FEN_MAX = 1e12;
 const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
-/** Groups of three by one separator. A single group after a point may also be a fraction. */
+/** Groups of three digits with one separator. A single group after a point is ambiguous: it may be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
-/** Returns the fen of yuan that somebody typed for WeChat Pay, by the page's grammar of amounts; 0 for anything else. */
+/** Parses typed yuan by the page's grammar of amounts. Returns fen, or 0 if the text is invalid. */
 function fenOf(text) {
   const number = text
     .replace(/[０-９٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))

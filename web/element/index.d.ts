@@ -1,15 +1,15 @@
 /** Attributes of `<red-packet>`, as HTML spells them. */
 export interface RedPacketAttributes {
   "packet-id": string;
-  /** Address of the API, which ends in /api; `/api` of the own origin by default. */
+  /** URL of the API, ending in /api. Default: `/api` on the page's own origin. */
   api?: string;
-  /** The browser's by default. */
+  /** Default: the browser's language. */
   language?: "zh-CN" | "zh-TW" | "en";
-  /** `full` is as wide as its place; 360 px by default, and 288 px for `small`. */
+  /** `small` is 288 px wide, and `full` fills its container. Default: 360 px. */
   size?: "small" | "full";
-  /** User token of the user whose link led here. */
+  /** User token of the user who shared the link. */
   via?: string;
-  /** The origin whose message `{type: "red-packet:token", token}` may set the token. */
+  /** Origin of the windows that may set the token by a message `{type: "red-packet:token", token}`. */
   "token-origin"?: string;
 }
 
@@ -19,10 +19,10 @@ export interface RedPacketEvents {
     packet_id: string;
     amount_fen: number;
     share_no: number;
-    /** The viewer had their share before. */
+    /** Whether the viewer already had this share. */
     is_repeat: boolean;
   }>;
-  /** `code` is that of the API's problem. */
+  /** `code` is the problem code from the API. */
   refused: CustomEvent<{ packet_id: string; code: string }>;
   /** The viewer wants to sign in: set `token`. */
   signin: CustomEvent<object>;
@@ -34,7 +34,7 @@ export class RedPacket extends HTMLElement {
   language: string | undefined;
   tokenOrigin: string | undefined;
   via: string;
-  /** The viewer's token for the API; without one only the cover is shown. */
+  /** The viewer's token for the API. Without a token, the element shows only the cover. */
   token: string | undefined;
   addEventListener<Name extends keyof RedPacketEvents>(
     type: Name,

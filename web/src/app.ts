@@ -18,10 +18,10 @@ import { appHere, signInProvider } from "./providers/registry.ts";
 import "./views/packet-view.ts";
 import { isUp, loadingView, View, problemView } from "./views/view.ts";
 
-/** Views that anybody may see; the others ask for a sign-in first. */
+/** Views that anyone can see. The other views require a sign-in. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
 
-/** Module of a route, loaded when it is first shown, so a packet's link waits for none. */
+/** Module of each view, loaded when the view is first shown. A packet's link waits for none of them. */
 const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   home: () => import("./views/home.ts"),
   send: () => import("./views/send.ts"),
@@ -35,7 +35,7 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   lost: () => Promise.resolve(),
 };
 
-/** Names of views in the document's title; the others only have the page's. */
+/** Document titles of views. The other views only have the page's title. */
 const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   send: "send_title",
   share: "share_title",
@@ -46,9 +46,9 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   lost: "lost",
 };
 
-/** Slot of whether this device's user was asked for a name. */
+/** Storage key of a flag: this device's user was already asked for a name. */
 const OFFERED = "redpacket.face-offered";
-/** Time during which only the amount is shown. */
+/** Milliseconds after the first amount before the name sheet opens. */
 const OFFER_MS = 1800;
 
 export class App extends View {
@@ -60,7 +60,7 @@ export class App extends View {
   };
   declare isReady: boolean;
   declare wantsSignIn: boolean;
-  /** The view's name for its subject. */
+  /** Name of what the view shows, for the document's title. */
   declare name: string;
 
   constructor() {
@@ -111,7 +111,7 @@ export class App extends View {
     return !session.person && (this.wantsSignIn || !PUBLIC.includes(this.#route.view));
   }
 
-  /** Whether the view's element is there: one that renders before has no properties when it is connected. */
+  /** Whether the view's element is defined. An element rendered before that has no properties when it is connected. */
   get #isThere(): boolean {
     const { view } = this.#route;
     const tag = this.#needsSignIn ? "rp-sign-in" : view === "packet" ? "rp-packet-view" : `rp-${view}`;
@@ -141,7 +141,7 @@ export class App extends View {
       this.requestUpdate();
       await this.updateComplete;
       scrollDown(scrollTop);
-      // Like a page load: readers start at the heading.
+      // As after a page load, screen readers start at the heading.
       setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
     });
   }
@@ -200,11 +200,11 @@ export class App extends View {
     void this.attempt(async () => (await import("./views/face.ts")).askFace(isOffered));
   }
 
-  /** After the first amount, asks users without a name once for one. */
+  /** Asks a user without a name for one, once, after their first amount. */
   readonly #offerFace = () => {
     if (!session.person || session.person.nickname || device.getItem(OFFERED)) return;
     setTimeout(() => {
-      // A running rain or an open dialog of a win continues.
+      // Don't interrupt a running rain or an open prize dialog.
       if (document.querySelector("dialog[open]")) this.#offerFace();
       else if (!device.getItem(OFFERED)) {
         device.setItem(OFFERED, "1");
@@ -263,7 +263,7 @@ export class App extends View {
   };
 }
 
-/** Long lists load after their view: waits for them for a limited time. */
+/** Milliseconds to wait for a long list, which loads after its view. */
 const LIST_TIMEOUT_MS = 3000;
 
 /** Scrolls to *top* as soon as the page is long enough. */

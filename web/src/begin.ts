@@ -1,12 +1,12 @@
-/** The start of a visit: finds the user, and requests the link's packet. */
+/** The start of a visit: finds the user, and requests the packet of the link. */
 
 import { feedPath } from "./api/client.ts";
 import { routeOf } from "./routes.ts";
 import { session } from "./session.ts";
 
-/** Settles when the user is known, with the path to continue at, if it differs. */
+/** Resolves when the user is known. The result is the path to continue at, if it differs from the current one. */
 export const begun = begin();
-// The app shows the problem as soon as it is there.
+// The app reports the error once it has loaded.
 begun.catch(() => undefined);
 
 async function begin(): Promise<string | undefined> {

@@ -2,7 +2,7 @@
 
 export type Claims = Partial<Record<"sub" | "nickname" | "name" | "picture" | "scope", string>>;
 
-/** Returns the texts in the payload of *token*; nothing if it can't be read. */
+/** Returns the string claims in the payload of *token*, or none if it can't be read. */
 export function claimsOf(token: string): Claims {
   try {
     const [, payload = ""] = token.split(".");

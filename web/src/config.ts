@@ -13,7 +13,7 @@ export interface DevAuth {
 
 export interface OidcAuth {
   kind: "oidc";
-  /** Has /.well-known/openid-configuration under it. */
+  /** Base URL of /.well-known/openid-configuration. */
   issuer: string;
   client_id: string;
   scope: string;
@@ -26,7 +26,7 @@ export interface ProviderAuth {
   kind: Channel;
 }
 
-/** Settings that only the providers read. */
+/** Settings that only the provider modules read. */
 type ProviderParts = Partial<Record<Channel, Record<string, string>>>;
 
 /** Limits of the deployment, in fen. */
@@ -41,14 +41,14 @@ export interface Config extends ProviderParts {
   /** Path of the API on the page's own origin. */
   api: string;
   auth: DevAuth | OidcAuth | ProviderAuth;
-  /** Sign-in of operators to their console, if users have another one. */
+  /** Sign-in of operators to the console, if it differs from that of users. */
   operators_auth?: DevAuth | OidcAuth;
-  /** Hosts of packets' covers; `*.host` is any host just below one. */
+  /** Hosts of cover pictures. `*.host` matches direct subdomains. */
   cover_hosts?: string[];
   limits?: Limits;
-  /** Yuan by default. */
+  /** Default: yuan. */
   unit?: Unit;
-  /** The host's page that checks its user before money leaves the balance. */
+  /** URL of the host's page that authenticates the user before money leaves the balance. */
   confirm_url?: string;
   /** Providers of payments and withdrawals; without one there is no wallet. */
   channels?: Channel[];

@@ -1,7 +1,7 @@
-/** Letters as readers count them: an emoji that is joined of several is one. */
+/** Characters as readers count them: a joined emoji is one. */
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
-/** Nearly the same for browsers without a segmenter: two halves of a flag, or one letter and what modifies it. */
+/** Approximation for browsers without a segmenter: a flag's two halves, or a character with its modifiers. */
 const CLUSTER = /\p{RI}\p{RI}|[^](?:\u200d[^]?|[\p{M}\p{EMod}\u200c\u{e0020}-\u{e007f}])*/gu;
 
 export function graphemes(text: string): string[] {

@@ -1,9 +1,9 @@
-/** Money is integer minor units, which the API calls fen; text becomes such a number without a float on the way. */
+/** Money as integer minor units, which the API calls fen. Parsing and formatting use no floats. */
 
 import { FEN_MAX } from "./api/limits.ts";
 import { speakOfMoney, written } from "./i18n/language.ts";
 
-/** Unit of account of a deployment; one of its own units is 10^decimals of the API's. */
+/** Unit of account of a deployment. One unit is 10^decimals of the API's minor units. */
 export interface Unit {
   name: string;
   symbol: string;
@@ -13,7 +13,7 @@ export interface Unit {
 const YUAN: Unit = { name: "CNY", symbol: "¥", decimals: 2 };
 let unit = YUAN;
 
-/** Sets the unit of all that follows, by default yuan. Returns the unit before. */
+/** Sets the unit of all later amounts, by default yuan. Returns the previous unit. */
 export function useUnit(found: Unit = YUAN): Unit {
   const before = unit;
   unit = found;
@@ -21,7 +21,7 @@ export function useUnit(found: Unit = YUAN): Unit {
   return before;
 }
 
-/** Renders one element in *found*, if it has a unit of its own. */
+/** Calls *render* with *found* as the unit, if it is given. */
 export function inUnit<Made>(found: Unit | undefined, render: () => Made): Made {
   const before = useUnit(found ?? unit);
   try {
@@ -32,20 +32,20 @@ export function inUnit<Made>(found: Unit | undefined, render: () => Made): Made 
 }
 
 const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
-/** Groups of three by one separator. A single group after a point may also be a fraction. */
+/** Groups of three digits with one separator. A single group after a point is ambiguous: it may be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
-/** The texts before and after a number: a symbol that ends with a letter follows it. */
+/** Returns the texts before and after a number. A symbol that ends with a letter follows the number. */
 export function affixes(symbol = unit.symbol): [before: string, after: string] {
   return /\p{L}$/u.test(symbol) ? ["", ` ${symbol}`] : [symbol, ""];
 }
 
-/** The unit in a sentence or label: its symbol, but 元 in Chinese. */
+/** Returns the unit for a sentence or label: its symbol, but 元 for yuan in Chinese. */
 export function unitWord(): string {
   return unit.name === "CNY" && written() === "zh-CN" ? "元" : unit.symbol;
 }
 
-/** An amount with the digits and separators of the grammar, as an error quotes it. */
+/** Returns *text* with ASCII digits and separators, the form that errors quote. */
 export function plainAmount(text: string): string {
   return text
     .replace(/[０-９٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))
@@ -57,9 +57,9 @@ export function plainAmount(text: string): string {
 }
 
 /**
- * Reads an amount by a grammar (tests/vectors/amounts.json); undefined for anything else, and for what may mean two sums.
+ * Parses an amount (tests/vectors/amounts.json). Returns undefined if *text* is invalid or ambiguous.
  *
- * Digits, also in groups of three by one separator, then a point or comma and at most the unit's decimals.
+ * Grammar: digits, optionally in groups of three with one separator, then optionally a point or comma and decimals.
  */
 export function parseAmount(text: string): number | undefined {
   const number = withoutSymbol(plainAmount(text));
@@ -78,14 +78,14 @@ function withoutSymbol(text: string): string {
   return text;
 }
 
-/** Word for a typed amount that can't be sent: none is there, or it can't be read. */
+/** Returns the word for a typed amount that can't be sent: it is missing, or it can't be read. */
 export function amountProblem(text: string): "bad_amount" | "unread_amount" | undefined {
   const fen = parseAmount(text);
   if (fen) return undefined;
   return fen === 0 || !text.trim() ? "bad_amount" : "unread_amount";
 }
 
-/** 8888 -> "88.88"; always the unit's decimals, a minus where the amount has one. */
+/** 8888 -> "88.88", always with all decimals of the unit. A negative amount has a minus sign. */
 export function digits(fen: number): string {
   const { decimals } = unit;
   const all = String(Math.abs(fen)).padStart(decimals + 1, "0");
@@ -98,17 +98,17 @@ export function briefDigits(fen: number): string {
   return grouped(fen).replace(/\.0+$/, "");
 }
 
-/** Formats like `digits`, with thousands apart. */
+/** Formats like `digits`, with thousands separators. */
 export function grouped(fen: number): string {
   return digits(fen).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-/** An amount with the unit's symbol, in lists: "¥1,234.56". */
+/** Formats an amount with the unit's symbol, for lists: "¥1,234.56". */
 export function money(fen: number): string {
   return `${fen < 0 ? "-" : ""}${affixes().join(grouped(Math.abs(fen)))}`;
 }
 
-/** An amount in a sentence, "1,234.56 元" in Chinese; *number* replaces its digits. */
+/** Formats an amount for a sentence, "1,234.56 元" in Chinese. *number* replaces the digits. */
 export function spoken(fen: number, number = grouped(fen)): string {
   return affixes(unitWord()).join(number);
 }

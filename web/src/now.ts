@@ -1,12 +1,12 @@
-/** The server's clock: a device's own may be hours off. */
+/** The server's clock, because a device's own may be hours off. */
 
-/** Bounds of the server's time less the page's age. */
+/** Bounds of the difference: the server's time minus the page's age (performance.now). */
 let leastMs = -Infinity;
 let mostMs = Infinity;
-/** Whether an answer that no cache keeps has set them, to the length of its trip. */
+/** Whether an uncached answer has set the bounds, which then differ by its round-trip time. */
 let isSet = false;
 
-/** The server's time, as far as answers told it; until then the device's within their bounds. */
+/** Returns the server's time. Before an uncached answer, it is the device's time, clamped to the bounds. */
 export function now(): number {
   const ageMs = performance.now();
   if (isSet) return Math.round(ageMs + (leastMs + mostMs) / 2);
@@ -14,17 +14,17 @@ export function now(): number {
   return Math.round(Math.min(Math.max(Date.now(), ageMs + leastMs), ageMs + mostMs));
 }
 
-/** A time that the server's has certainly reached. */
+/** Returns a time that the server's clock has certainly reached. */
 export function leastNow(): number {
   return performance.now() + leastMs;
 }
 
-/** Learns from the answer to a request that was sent at *askedAtMs* of the page's age. */
+/** Narrows the bounds by an answer. *askedAtMs* is the page's age when the request was sent. */
 export function noteTime({ headers }: Response, askedAtMs: number): void {
   const serverMs = Number(headers.get("X-Now-Ms"));
   if (!serverMs) return;
   const least = serverMs - performance.now();
-  // The page's age stood still while the device slept.
+  // Contradiction: the page's age did not advance while the device slept.
   if (least > mostMs) {
     mostMs = Infinity;
     isSet = false;
@@ -37,7 +37,7 @@ export function noteTime({ headers }: Response, askedAtMs: number): void {
   isSet ||= oldMs === 0;
 }
 
-/** How old an answer may be: a cache's keeps its old time. */
+/** Returns the maximum age of an answer in ms. A cached answer has the time at which it was made. */
 function oldestMs(headers: Headers): number {
   const caching = headers.get("Cache-Control") ?? "";
   const ageS = headers.get("Age");

@@ -15,7 +15,7 @@ export interface Tokens {
   refresh_token?: string;
 }
 
-/** The state of a sign-in while the user is at the provider. It is not a token. */
+/** State of a sign-in while the user is at the provider. It contains no token. */
 interface Journey {
   state: string;
   verifier: string;
@@ -23,7 +23,7 @@ interface Journey {
 }
 
 const SLOT = "redpacket.sign-in";
-/** Tokens are in memory, so the provider redirects back to the same page. */
+/** Tokens live in memory, so the provider redirects back to the page that asked: users' or operators'. */
 export const HOME = location.pathname.startsWith("/operator") ? "/operator" : "/";
 export const BACK = `${HOME === "/" ? "" : HOME}/signed-in`;
 
@@ -32,7 +32,7 @@ async function provider(auth: OidcAuth): Promise<Provider> {
   return (await ask(`${base}/.well-known/openid-configuration`)).json() as Promise<Provider>;
 }
 
-/** Asks the provider; throws a Problem if it cannot answer now. */
+/** Sends a request to the provider. Throws a Problem if the provider is unavailable. */
 async function ask(address: string, init?: RequestInit): Promise<Response> {
   let answer;
   try {
@@ -47,7 +47,7 @@ async function ask(address: string, init?: RequestInit): Promise<Response> {
 /** Redirects to the provider, which returns to `path`. */
 export async function depart(auth: OidcAuth, path: string): Promise<void> {
   const journey: Journey = { state: random(), verifier: random(), path };
-  // Without it, nothing could be done with the answer.
+  // The provider's answer is useless without this state.
   if (!tab.keep(SLOT, JSON.stringify(journey))) throw new Problem("no_storage");
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(journey.verifier));
   const target = new URL((await provider(auth)).authorization_endpoint);
@@ -63,15 +63,15 @@ export async function depart(auth: OidcAuth, path: string): Promise<void> {
   location.assign(target);
 }
 
-/** End of a sign-in, and the path to continue at. */
+/** Result of a sign-in, and the path to continue at. */
 export interface Arrival {
   path: string;
   tokens?: Tokens;
-  /** Why there are no tokens. */
+  /** Reason for missing tokens. */
   reason?: "denied" | "failed";
 }
 
-/** Result of a sign-in, if this page load comes back from the provider. */
+/** Completes a sign-in if this page load comes from the provider. Otherwise returns undefined. */
 export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const noted = tab.getItem(SLOT);
   if (location.pathname !== BACK || !noted) return undefined;
@@ -89,7 +89,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
       code_verifier: verifier,
     });
   }
-  // Only after the provider's answer: a reload after a lost answer asks again.
+  // Remove the state only after the provider's answer: if the answer is lost, a reload asks again.
   tab.removeItem(SLOT);
   if (tokens) return { path, tokens };
   return { path, reason: isOurs && query.get("error") === "access_denied" ? "denied" : "failed" };

@@ -1,6 +1,6 @@
 /** Matcher of paths. */
 
-/** The first of *paths* that matches, with its id. Some chat apps escape the tilde of an id. */
+/** Returns the first match of *paths*, with its id. Some chat apps escape the tilde in an id. */
 export function matchOf<Name>(paths: readonly [RegExp, Name][], path: string): { name: Name; id: string } | undefined {
   const plain = path.replace(/%7e/gi, "~");
   for (const [pattern, name] of paths) {

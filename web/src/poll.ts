@@ -3,9 +3,9 @@
 export interface PollOptions {
   /** Calls the API; returns the delay in ms until the next call, or undefined to stop. */
   ask: () => Promise<number | undefined>;
-  /** Returns the delay in ms after a call that failed, or undefined to stop. */
+  /** Returns the delay in ms after a failed call, or undefined to stop. */
   failed: (error: unknown) => number | undefined;
-  /** Runs before the first call after the page was hidden. */
+  /** Runs before the first call once a hidden page is visible again. */
   resumed?: () => void;
 }
 
@@ -19,7 +19,7 @@ export class Poll {
     this.#options = options;
   }
 
-  /** Calls after *delayMs*, at once by default, also where a loop is waiting. */
+  /** Starts the loop after *delayMs*. With a delay of 0, also calls now if the loop is waiting. */
   start(delayMs = 0): void {
     const wasRunning = this.#isRunning;
     this.#isRunning = true;

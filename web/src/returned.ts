@@ -1,9 +1,9 @@
-/** The reader's return to a page whose data may be old: by Back, or after the page was hidden. */
+/** Detection of a reader's return to stale data, with Back or after the page was hidden. */
 
-/** A page that was hidden this long loads its data again. */
+/** Milliseconds that a page must be hidden before its data is reloaded. */
 const HIDDEN_MS = 20_000;
 
-/** Calls *listener* at each return; returns how to end that. */
+/** Calls *listener* at each return. Returns a function that stops this. */
 export function onReturn(listener: () => void, afterMs = HIDDEN_MS): () => void {
   let hiddenAtMs = Infinity;
   const look = () => {

@@ -1,8 +1,8 @@
-/** The route of the page, and navigation without a reload. */
+/** Current path of the page, and navigation without a reload. */
 
 import { tab } from "./store.ts";
 
-/** Receives the scroll position at the new place: 0 unless the reader returns to it. */
+/** Receives the scroll position for the new path: 0 unless the reader returns to it. */
 type Listener = (scrollTop: number) => void;
 
 const listeners = new Set<Listener>();
@@ -24,14 +24,14 @@ function notify(scrollTop: number): void {
   for (const listener of listeners) listener(scrollTop);
 }
 
-// The browser would restore the place before the view is there.
+// The browser would restore the scroll position before the view has rendered.
 history.scrollRestoration = "manual";
 
-// A state that is replaced while the page unloads is lost.
+// Use storage: a history state that is replaced during unload is lost.
 const SLOT = "redpacket.scroll";
 addEventListener("pagehide", () => tab.setItem(SLOT, `${scrollY} ${location.href}`));
 
-/** Scroll position before a reload; 0 after any other arrival. */
+/** Returns the scroll position before a reload, or 0 for any other kind of page load. */
 export function scrollBeforeReload(): number {
   const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   const [top, at] = (tab.getItem(SLOT) ?? "").split(" ");
@@ -52,7 +52,7 @@ document.addEventListener("click", (event) => {
   navigate(link.pathname + link.search + link.hash);
 });
 
-/** The reader's place, with everything in the address. */
+/** Returns the current path with its query and fragment. */
 export function here(): string {
   return location.pathname + location.search + location.hash;
 }

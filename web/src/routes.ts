@@ -1,4 +1,4 @@
-/** Paths of the page; links are plain links, so each opens in a new tab too. */
+/** Paths of the page. Links are plain links, so they also open in a new tab. */
 
 import { CAMPAIGN_ID, PACKET_ID, PAYMENT_ID } from "./api/ids.ts";
 import { matchOf } from "./paths.ts";

@@ -1,4 +1,4 @@
-/** The signed-in user. The token is in memory only; locally the chosen user's name survives a reload. */
+/** The signed-in user. The token is in memory only. On a local stack, the chosen user's name survives a reload. */
 
 import { Client, type Schemas } from "./api/client.ts";
 import { PendingWrites } from "./api/keys.ts";
@@ -15,7 +15,7 @@ export interface Person {
   avatarUrl: string | null;
   /** A picture that the provider of the sign-in suggests. */
   picture: string | undefined;
-  /** The token's, with spaces between them. */
+  /** Scopes of the token, separated by spaces. */
   scope: string;
 }
 
@@ -25,19 +25,19 @@ export interface DevUser {
   scope?: string;
 }
 
-/** A user of the development issuer, by a name in any script: ids are plain letters. */
+/** Returns a user of the development issuer. The name can be in any script, and the id is ASCII. */
 export function devUser(nickname: string): DevUser {
   const plain = encodeURIComponent(nickname.toLowerCase()).replace(/[^A-Za-z0-9.-]/g, "_");
   return { sub: /^[A-Za-z0-9]/.test(plain) ? plain : `u${plain}`, nickname };
 }
 
 const SLOT = "redpacket.dev-user";
-/** The user's own name and picture, which tokens don't have. */
+/** Storage key of the user's chosen name and picture, which tokens don't contain. */
 const FACE = "redpacket.face";
 
 export type Me = Pick<Schemas["Me"], "user_token" | "nickname" | "avatar_url">;
 
-/** Whether the API has no name of a user, and generated one. */
+/** Returns whether the user has no chosen name, and the API generated one. */
 export function isNameless({ nickname, user_token }: Me): boolean {
   return nickname === `用户${user_token.slice(0, 4)}`;
 }
@@ -45,7 +45,7 @@ export function isNameless({ nickname, user_token }: Me): boolean {
 export class Session {
   person: Person | undefined;
   config: Config | undefined;
-  /** Why there is no user, if that needs an explanation. */
+  /** Reason for the missing user, if it needs an explanation. */
   notice: "denied" | "failed" | "expired" | undefined;
   readonly writes = new PendingWrites(tab);
   readonly #listeners = new Set<() => void>();
@@ -73,7 +73,7 @@ export class Session {
     if (auth.kind === "oidc") return this.#arrive(await arrive(auth));
     if (auth.kind !== "dev") return this.#arrive(await this.#arriveSilently());
     const noted = tab.getItem(SLOT);
-    // A preview in the console shows what strangers see.
+    // A preview in the console shows the page as a stranger sees it.
     if (noted && !window.frameElement) await this.signInAs(JSON.parse(noted) as DevUser);
     return undefined;
   }
@@ -85,7 +85,7 @@ export class Session {
     return arrived.path;
   }
 
-  /** Completes a provider's sign-in, or begins it: in its app users sign in without a tap. */
+  /** Completes or begins a provider's sign-in. In the provider's app, users sign in without a tap. */
   async #arriveSilently(): Promise<Arrival | undefined> {
     const app = signInProvider(this.config)?.app;
     if (!app?.isHere()) return undefined;
@@ -94,14 +94,14 @@ export class Session {
     return arrived;
   }
 
-  /** Signs in at the deployment's issuer; only the local one knows users by name. */
+  /** Redirects to the issuer or provider that signs users in. On a local stack, users pick a name instead. */
   async signIn(path: string): Promise<void> {
     const auth = this.config?.auth;
     if (auth?.kind === "oidc") await depart(auth, path);
     const app = signInProvider(this.config)?.app;
     if (!app?.signIn || !app.isSetUp(this.config!)) return;
     (await app.signIn()).depart(this.config!, path);
-    // The page is about to unload, so nothing else of it may be shown.
+    // Never resolve: the page is about to unload, and must render nothing else.
     await new Promise(() => undefined);
   }
 
@@ -113,7 +113,7 @@ export class Session {
     this.#notify();
   }
 
-  /** Shows the user from now on as the API does, also after a reload. */
+  /** Stores the name and picture from the API, which the page then shows, also after a reload. */
   noteFace(me: Me): void {
     const { person } = this;
     if (!person || isNameless(me)) return;
@@ -145,7 +145,7 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Renews once for all requests that wait: a provider may revoke a refresh token that is used twice. */
+  /** Renews the token once for all waiting requests. A provider may revoke a refresh token that is used twice. */
   #renew(): Promise<string | undefined> {
     this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
     return this.#renewing;
@@ -179,7 +179,7 @@ export class Session {
     if (token) this.#use(token, tokens.id_token);
   }
 
-  /** Access tokens often have no name: then the id token's is used. */
+  /** Uses *token*. Access tokens often have no name, so the name comes from the id token. */
   #use(token: string, idToken = ""): void {
     this.#token = token;
     this.notice = undefined;
@@ -189,13 +189,13 @@ export class Session {
     this.person = { nickname, avatarUrl: null, ...(face.sub === sub ? face : {}), sub, scope, picture };
   }
 
-  /** A silent sign-in has no name, and its subject is a hash. */
+  /** Returns the name for a token without one. After a silent sign-in it is empty, because the subject is a hash. */
   #nameless(sub: string): string {
     return signInProvider(this.config) ? "" : sub;
   }
 }
 
-/** Waits, or only until the network is back if that is sooner. */
+/** Waits for *ms*, or until the network is back if that is sooner. */
 function untilOnline(ms: number): Promise<void> {
   return new Promise((done) => {
     const end = () => {

@@ -1,9 +1,9 @@
-/** The sound of a coin, made here; off until the user turns it on, on this device. */
+/** Synthesized sound of a coin. It is off until the user turns it on for this device. */
 
 import { device } from "./store.ts";
 
 const SLOT = "redpacket.sound";
-/** The two notes of a coin, in Hz and seconds. */
+/** Notes of a coin: frequency in Hz and start in seconds. */
 const NOTES = [
   [988, 0],
   [1319, 0.08],
@@ -21,7 +21,7 @@ export function turnSound(isOn: boolean): void {
   if (isOn) playCoin();
 }
 
-/** Plays a coin if the sound is on; *best* adds a higher one. */
+/** Plays a coin if the sound is on. *isBest* adds a higher note. */
 export function playCoin(isBest = false): void {
   if (!isSoundOn() || !("AudioContext" in globalThis)) return;
   context ??= new AudioContext();

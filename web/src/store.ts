@@ -1,6 +1,6 @@
-/** Storage that may be forbidden, full or missing: what a browser doesn't keep lives as long as the page. */
+/** Storage that may be forbidden, full or missing. Items that the browser rejects last until the page unloads. */
 
-/** The part of Storage that is used. */
+/** The part of Storage that this page uses. */
 export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 class SafeStore implements Store {
@@ -37,7 +37,7 @@ class SafeStore implements Store {
 
   #attempt<Made>(work: (storage: Storage) => Made): Made | undefined {
     try {
-      // Even reading the name of a forbidden storage throws; in some web views it is null.
+      // Even accessing a forbidden storage throws. In some web views it is null.
       return work(globalThis[this.#name]);
     } catch {
       return undefined;
@@ -45,7 +45,7 @@ class SafeStore implements Store {
   }
 }
 
-/** For this tab, also after a reload. */
+/** Storage of this tab, which survives a reload. */
 export const tab = new SafeStore("sessionStorage");
-/** For this device. */
+/** Storage of this device. */
 export const device = new SafeStore("localStorage");

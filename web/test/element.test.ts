@@ -34,7 +34,7 @@ new RedPacket().token = "t";
 `;
 
 test("the packed package has the built file, and types for React and Vue", (context) => {
-  // Inside node_modules, so that a consumer finds React's and Vue's types.
+  // Install the package inside node_modules, so that TypeScript finds React's and Vue's types.
   const folder = mkdtempSync("node_modules/.consumer-");
   context.after(() => rmSync(folder, { recursive: true }));
   const packed = execFileSync("npm", ["pack", "--json", "--pack-destination", join("..", folder)], {

@@ -23,7 +23,7 @@ const FEED = { status: "open", remaining_count: 3, sender: { nickname: "Ann" }, 
 
 type Answer = object | ((ask: Ask) => unknown);
 
-/** A viewer of one packet; *answers* are those of the routes, in order, and the last one repeats. */
+/** Creates a viewer of one packet. Each route returns its *answers* in order and repeats the last one. */
 function viewer(answers: Record<string, Answer[]>, { isSignedIn = true, packetId = "p" } = {}) {
   Object.assign(globalThis, {
     document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },
@@ -60,7 +60,7 @@ const turns = async () => {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 };
 
-/** The texts of a template; its parts that are no text are left out. */
+/** Returns the text parts of a template. */
 function textOf(part: unknown): string {
   if (Array.isArray(part)) return part.map(textOf).join(" ");
   if (typeof part === "object" && part && "strings" in part && "values" in part) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-/** Texts, cut into the letters that a reader sees. */
+/** Texts, split into the characters that a reader sees. */
 const CASES: string[][] = [
   [],
   ["恭", "喜"],

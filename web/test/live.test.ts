@@ -9,7 +9,7 @@ const OPEN = { status: "open", claims: [], next: null };
 /** Equal shares have no luckiest user. */
 const EMPTIED = { status: "emptied", claims: [{ is_luckiest: false }], next: null };
 
-/** Runs all pending work, and then some minutes pass. */
+/** Runs all pending work, then advances the clock by some minutes. */
 async function minutes(context: test.TestContext, count: number): Promise<void> {
   for (let second = 0; second < 60 * count; second++) {
     for (let turn = 0; turn < 5; turn++) await Promise.resolve();
@@ -17,7 +17,7 @@ async function minutes(context: test.TestContext, count: number): Promise<void> 
   }
 }
 
-/** Follows a packet whose feed returns *answers* in order; the last one repeats. */
+/** Follows a packet whose feed returns *answers* in order and repeats the last one. */
 function followed(context: test.TestContext, ...answers: object[]) {
   const page = { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined };
   Object.assign(globalThis, { document: page });

@@ -1,4 +1,4 @@
-/** Plays the mini-program on a real stack; takes the addresses of API and gateway, and a campaign's id. */
+/** Runs the mini-program against a real stack. Arguments: URLs of API and gateway, and a campaign's id. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -14,10 +14,10 @@ let paid = "";
 let opened = "";
 const stored = new Map<string, unknown>();
 
-/** Waits for the page: a cold function may refuse the first requests. */
+/** Waits for the page, because a cold function may reject the first requests. */
 const shown = (is: () => boolean, what: string) => until(is, what, TIMEOUT_MS);
 
-/** Repeats a check of work that the stack does a moment later. */
+/** Repeats a check until the stack has done its background work. */
 async function eventually(is: () => Promise<boolean>, what: string): Promise<void> {
   for (let looks = 0; looks < TIMEOUT_MS / 500; looks++) {
     if (await is()) return;
@@ -32,7 +32,7 @@ async function post(url: string, body: object): Promise<void> {
   assert.ok(answer.ok, await answer.text());
 }
 
-/** WeChat's part: requests are real, and the user agrees to pay. */
+/** Fake of WeChat's API: requests are real, and the user always agrees to pay. */
 const wx = {
   request({ url, method, header, data, success, fail }: WxRequest) {
     const body = data && JSON.stringify(data);
@@ -58,7 +58,7 @@ const wx = {
   redirectTo: ({ url }: { url: string }) => (opened = url),
 };
 
-/** Starts the mini-program as *name* on a page, which gets the parameters of a card's path. */
+/** Starts the mini-program as *name* on a page with the parameters of a card's path. */
 function open(name: string, path: string): Shown {
   leave();
   restart();
@@ -77,7 +77,7 @@ const me = () => {
   return ask("GET", "/me");
 };
 
-/** Opens the packet of a card, and returns the fen that are shown and the path of the next card. */
+/** Opens the packet of a card. Returns the displayed fen and the path of the next card. */
 async function take(name: string, path: string): Promise<{ fen: number; card: string }> {
   const page = open(name, path);
   const packet = page.querySelector("#packet")!;

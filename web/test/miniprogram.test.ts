@@ -1,4 +1,4 @@
-/** The mini-program of examples/, by the simulator of its component model, against an API that is a function. */
+/** The mini-program of examples/ in a simulator of its component model, with a function as its API. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -48,7 +48,7 @@ let called: [string, unknown][] = [];
 /** Headers of each answer. */
 let told: Record<string, string> = {};
 
-/** The part of WeChat's API that our mini-program uses. */
+/** Fake of the part of WeChat's API that the mini-program uses. */
 const wx = {
   request(request: WxRequest) {
     const path = request.url.replace("https://packets.example/api", "");
@@ -89,7 +89,7 @@ beforeEach(() => {
     "POST /auth/wechat": () => [200, { token: `token-${sentTo("POST /auth/wechat").length}` }],
     "GET /me": () => [200, { user_token: "me" }],
     "GET /packets/p1": () => [200, PACKET],
-    // Without an answer, the poll would be repeated for a minute after its test.
+    // Answer polls too: otherwise they would repeat for a minute after the test.
     "GET /packets/p1?limit=20": () => [200, PACKET],
   };
 });

@@ -1,4 +1,4 @@
-/** The mini-program of examples/, by the simulator of its component model. */
+/** The mini-program of examples/ in a simulator of its component model. */
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -43,7 +43,7 @@ export const require = createRequire(import.meta.url);
 const simulate = require("miniprogram-simulate") as Simulator;
 let rendered: Shown[] = [];
 
-/** Renders a page or component of the mini-program to which WeChat gives *wx*. */
+/** Renders a page or component of the mini-program with *wx* as WeChat's API. */
 export function render(wx: object, path: string, properties?: object): Shown {
   const id = simulate.load(join(ROOT, path), { rootPath: ROOT, less: false });
   Object.assign(globalThis, { wx });

@@ -8,12 +8,12 @@ const SERVER_MS = 1_800_000_000_000;
 let ageMs = 0;
 mock.method(performance, "now", () => ageMs);
 
-/** A visit of a device whose clock is *aheadMs* fast. */
+/** Starts a visit from a device whose clock is *aheadMs* fast. */
 async function visit(aheadMs: number) {
   ageMs = 0;
   mock.method(Date, "now", () => SERVER_MS + aheadMs + ageMs);
   const { now, noteTime } = (await import(`../src/now.ts?${Math.random()}`)) as typeof import("../src/now.ts");
-  /** Makes a request whose answer is made after *thereMs*, arrives *backMs* later, and is *oldMs* old. */
+  /** Simulates a request: the server answers after *thereMs*, the answer takes *backMs* and is *oldMs* old. */
   const ask = (thereMs: number, backMs: number, headers: Record<string, string> = {}, oldMs = 0) => {
     const askedAtMs = ageMs;
     ageMs += thereMs;

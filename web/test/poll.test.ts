@@ -3,7 +3,7 @@ import test from "node:test";
 
 import { Poll, type PollOptions } from "../src/poll.ts";
 
-/** A page that can be hidden, and a clock that the test moves. */
+/** Fakes a page that can be hidden, and a clock that the test controls. */
 function scene(context: test.TestContext, options: Partial<PollOptions> = {}) {
   let onVisible: () => void = () => undefined;
   const page = {

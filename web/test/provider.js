@@ -5,7 +5,7 @@ import process from "node:process";
 import Provider from "oidc-provider";
 
 const [port, page] = process.argv.slice(2);
-/** Tokens of the user "brief" expire soon. */
+/** Tokens of the user "brief" expire quickly. */
 const ttl = (_, { accountId }) => (accountId === "brief" ? 12 : 600);
 const audience = "redpacket";
 
@@ -20,10 +20,10 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     },
   ],
   pkce: { required: () => true },
-  // The page exchanges its code itself, across origins.
+  // The page itself exchanges the code, from another origin.
   clientBasedCORS: (_, origin) => origin === page,
   claims: { openid: ["sub"], profile: ["nickname"] },
-  // The id token has the profile, as with Cognito.
+  // The id token contains the profile, as with Cognito.
   conformIdTokenClaims: false,
   findAccount: (_, accountId) => ({
     accountId,

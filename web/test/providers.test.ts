@@ -12,7 +12,7 @@ const { appHere, channelsOf, methodOf, PROVIDERS, signInProvider } = await impor
 const { say } = await import("../src/providers/say.ts");
 const base: Config = { api: "/api", auth: { kind: "dev", tokens_url: "" } };
 
-/** A third provider, which only this test registers. */
+/** A third provider that only this test registers. */
 const app: App = {
   isHere: () => navigator.userAgent.includes("CoinApp"),
   isSetUp: () => true,

@@ -1,4 +1,4 @@
-/** Sends, grabs and reads a packet with the released types; takes the API's address and two tokens. */
+/** Sends, grabs and reads a packet with the released types. Arguments: the API's URL and two tokens. */
 
 import createClient from "openapi-fetch";
 

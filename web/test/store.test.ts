@@ -4,7 +4,7 @@ import test from "node:test";
 import { PendingWrites } from "../src/api/keys.ts";
 import { device, tab } from "../src/store.ts";
 
-/** Storages of hostile devices, under their names. */
+/** Broken storages by name. */
 const HOSTILE: Record<string, PropertyDescriptor> = {
   "null, as in a web view without DOM storage": { value: null },
   missing: { value: undefined },

@@ -30,7 +30,7 @@ const { arrive, depart } = await import("../src/providers/wechat/sign-in.ts");
 const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" };
 const config: Config = { api: "/api", auth: { kind: "wechat" }, wechat };
 
-/** Returns to the page with *search*; returns the arrival, and the sent codes. */
+/** Simulates WeChat's redirect with *search*. Returns the arrival and the codes that were sent. */
 async function back(search: string, answer?: object): Promise<[Arrival | undefined, unknown[]]> {
   const sent: unknown[] = [];
   const ask = (...options: unknown[]) => {
@@ -41,7 +41,7 @@ async function back(search: string, answer?: object): Promise<[Arrival | undefin
   return [await arrive({ ask } as unknown as Client), sent];
 }
 
-/** Leaves from *path*; returns the state that WeChat was given. */
+/** Starts a sign-in at *path*. Returns the state in the redirect to WeChat. */
 function leave(path: string): string {
   depart(config, path);
   return left.at(-1)!.searchParams.get("state")!;

@@ -41,7 +41,7 @@ interface How {
   localId: string;
 }
 
-/** WeChat's own object: it records one voice at a time, and translates only what it has recorded. */
+/** Fake of WeChat's object: it records one voice at a time and translates only its own recordings. */
 class FakeWx {
   isRecording = false;
   said = "恭喜发财。";

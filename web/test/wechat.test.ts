@@ -22,7 +22,7 @@ const { session } = await import("../src/session.ts");
 const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" };
 const config: Config = { api: "/api", auth: { kind: "dev", tokens_url: "" }, wechat };
 
-/** Opens the wallet with *search*; returns whether an account was bound, and what was sent. */
+/** Opens the wallet with *search*. Returns whether an account was linked, and the requests. */
 async function open(context: test.TestContext, search: string): Promise<[boolean, unknown[]]> {
   const sent: unknown[] = [];
   context.mock.method(session.client, "ask", (...call: unknown[]) => Promise.resolve(sent.push(call)));

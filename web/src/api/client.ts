@@ -1,4 +1,4 @@
-/** The HTTP client: problems by code, Retry-After, repeats with jitter. One tap is one request. */
+/** The HTTP client: problem codes, Retry-After, and retries with jitter. One tap sends one request. */
 
 import { noteTime } from "../now.ts";
 import type { components, paths } from "./schema.ts";
@@ -7,7 +7,7 @@ import { Problem, type Code } from "./problems.ts";
 export type Schemas = components["schemas"];
 export type Method = "GET" | "POST" | "PUT";
 
-/** A path of the contract with its parameters filled in, as in `/packets/${string}/feed`. */
+/** A path of the OpenAPI contract with its parameters filled in, such as `/packets/${string}/feed`. */
 type Filled<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
   ? `${Before}${string}${Filled<After>}`
   : Path;
@@ -25,20 +25,20 @@ type KeyOf<Path extends string> = {
   [Key in keyof paths]: [Path, Filled<Key>] extends [Filled<Key>, Path] ? Key : never;
 }[keyof paths];
 
-/** The contract's answer to a method and a path; unknown if it has no such path. */
+/** The response type of a method and a path in the contract, or unknown if the contract has no such path. */
 export type AnswerOf<Path extends string, Verb extends Method = "GET"> = OrUnknown<
   JsonOf<SuccessOf<OperationOf<paths[KeyOf<WithoutQuery<Path>>], Lowercase<Verb>>>>
 >;
 
 export interface Ask {
   body?: unknown;
-  /** Form of the answer; JSON by default. */
+  /** Media type of the answer. Default: JSON. */
   accept?: string;
-  /** Reads the answer; as JSON by default. */
+  /** Parses the answer. Default: as JSON. */
   read?: (answer: Response) => Promise<unknown>;
-  /** For writes that need one: the same key and body have no second effect. */
+  /** Idempotency key, for writes that need one: the same key and body have no second effect. */
   key?: string;
-  /** Repeats while the answer is 503 or the network is down. Only for calls that may be repeated. */
+  /** Maximum number of repeats while the answer is 503 or the network is down. Only for idempotent calls. */
   repeats?: number;
   /** Called before each repeat, so that the page can show the wait. */
   onRepeat?: (problem: Problem) => void;
@@ -52,17 +52,17 @@ export interface ClientOptions {
   /** Gets a new token when the API refuses the current one; undefined if that is impossible. */
   renew?: () => Promise<string | undefined>;
   fetch?: typeof fetch;
-  /** Waits; a test's clock. */
+  /** Waits. Tests replace it. */
   sleep?: (ms: number) => Promise<void>;
-  /** Whether the device reports that it is offline: waiting for the network uses no repeat. */
+  /** Whether the device reports that it is offline. A wait for the network does not use up a repeat. */
   isAway?: () => boolean;
-  /** From 0 to 1, for jitter. */
+  /** Returns a number from 0 to 1, for jitter. */
   random?: () => number;
 }
 
-/** Maximum single wait, whatever a server asks for. */
+/** Seconds that one wait lasts at most, even if Retry-After is longer. */
 const WAIT_MAX_S = 30;
-/** Longer than API Gateway waits for a function. */
+/** Timeout of a request; API Gateway waits less long for a function. */
 const ANSWER_TIMEOUT_MS = 32_000;
 
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
@@ -85,7 +85,7 @@ export class Client {
     return this.#options.token() !== undefined;
   }
 
-  /** Returns the contract's answer to *path*; for a path built at run time, the caller names the answer. */
+  /** Fetches *path*. The contract gives the type of the answer; for a computed path, the caller names it. */
   get<Path extends string>(path: Path, ask?: Ask): Promise<AnswerOf<Path>>;
   get<Answer extends object>(path: string, ask?: Ask): Promise<Answer>;
   get(path: string, ask: Ask = {}): Promise<unknown> {
@@ -94,14 +94,14 @@ export class Client {
     return prefetched ?? this.ask("GET", path, { repeats: 3, ...ask });
   }
 
-  /** Requests *path* before the script that needs it is loaded: its first `get` returns this answer. */
+  /** Requests *path* before the script that needs it has loaded. The first `get` of *path* returns this answer. */
   prefetch(path: string): void {
     const answer = this.get<object>(path);
     answer.catch(() => undefined);
     this.#prefetched.set(path, answer);
   }
 
-  /** Returns the contract's answer, or throws a Problem; the caller names the answer of a computed path. */
+  /** Sends a request and returns its answer, or throws a Problem. For a computed path, the caller names the type. */
   ask<Verb extends Method, Path extends string>(
     method: Verb,
     path: Path,
@@ -168,13 +168,13 @@ export class Client {
   }
 }
 
-/** The problem in an answer; a gateway's own body has no code, so its status decides. */
+/** Returns the problem in an answer. If the body has no code, as from the gateway itself, the status decides. */
 export async function readProblem(answer: Response): Promise<Problem> {
   let body: { code?: unknown; errors?: Problem["errors"] } = {};
   try {
     body = (await answer.json()) as typeof body;
   } catch {
-    // Not JSON: from a proxy between us and the API.
+    // The body is not JSON: it comes from a proxy between us and the API.
   }
   const code = typeof body.code === "string" ? (body.code as Code) : codeOf(answer.status);
   const problem = new Problem(code, answer.status, retryAfterS(answer));

@@ -41,14 +41,14 @@ export class PendingWrites {
     return pending;
   }
 
-  /** Deletes it once the answer is certain. */
+  /** Deletes the write once its outcome is certain. */
   end(name: string): void {
     this.#memory.delete(name);
     this.#store.removeItem(slot(name));
   }
 }
 
-/** 128 random bits; `crypto.randomUUID` is missing on pages without TLS. */
+/** Returns 128 random bits. `crypto.randomUUID` is missing on pages without TLS. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

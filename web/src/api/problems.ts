@@ -13,7 +13,7 @@ export type ApiCode = {
     : never;
 }[keyof Schemas];
 
-/** Also those that only a browser meets: no network, no storage, a module, origin, token or answer that can't be used. */
+/** Includes failures that only a browser sees: no network or storage, or an unusable module, origin, token or answer. */
 export type Code = ApiCode | "no_storage" | "not_loaded" | "offline" | "origin_refused" | "unauthorized" | "unknown";
 
 export class Problem extends Error {
@@ -21,9 +21,9 @@ export class Problem extends Error {
   readonly status: number;
   /** Seconds until the next attempt; undefined if another attempt is pointless. */
   readonly retryAfterS: number | undefined;
-  /** Fields that the API refuses, with its words for each. */
+  /** Fields that the API rejected, with its message for each. */
   errors: readonly { field: string; message: string }[] = [];
-  /** Action of its button, if the view that shows it has no other one. */
+  /** Action of the retry button, unless the view supplies its own. */
   retry: (() => void) | undefined;
 
   constructor(code: Code, status = 0, retryAfterS?: number) {
@@ -38,17 +38,17 @@ export class Problem extends Error {
     return ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
   }
 
-  /** Whether a write may have taken effect, which only a repeat with its key shows. */
+  /** Whether a write may have taken effect. Only a repeat with the same key can tell. */
   get isUncertain(): boolean {
     const isRefused = (this.status >= 400 && this.status < 500) || this.code === "switched_off";
     return this.passesByItself || !isRefused;
   }
 }
 
-/** Any thrown value as a problem. */
+/** Converts any thrown value to a Problem. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  // Browsers report a module that failed to load only in their own words.
+  // A module that failed to load has no error class: browsers differ in the message.
   if (!/import|preload/i.test(String(error))) return new Problem("unknown");
   return new Problem(navigator.onLine ? "not_loaded" : "offline");
 }

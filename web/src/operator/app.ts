@@ -1,4 +1,4 @@
-/** The operators' console: its frame, and the view of the path. It shares modules with the page, and no file. */
+/** The operators' console: its frame, and the view of the path. It shares modules with the page, but no built file. */
 
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
@@ -22,13 +22,13 @@ import { confirm, duties, ownToken } from "./view.ts";
 import "./winners.ts";
 import { o } from "./words.ts";
 
-/** The bar's link for each place. */
+/** Navigation link to highlight for places that are not in the bar. */
 const PARENT: Partial<Record<Place, Place>> = {
   ...{ new_campaign: "campaigns", campaign: "campaigns", edit_campaign: "campaigns", winners: "campaigns" },
   claims: "packets",
 };
 
-/** Views that most visits don't need. */
+/** Views loaded on demand, because most visits don't need them. */
 const LOADERS: Partial<Record<Place, () => Promise<unknown>>> = {
   new_campaign: () => import("./editor.ts"),
   edit_campaign: () => import("./editor.ts"),
@@ -67,7 +67,7 @@ export class OperatorApp extends View {
     return LOADERS[routeOf(location.pathname).place]?.();
   }
 
-  /** Whether the view's element is there: one that renders before has no properties when it is connected. */
+  /** Whether the view's element is defined. An element rendered before that has no properties when it is connected. */
   get #isThere(): boolean {
     const { place } = routeOf(location.pathname);
     return !LOADERS[place] || customElements.get(place === "wall" ? "op-wall" : "op-editor") !== undefined;
@@ -75,7 +75,7 @@ export class OperatorApp extends View {
 
   async #retry(): Promise<void> {
     if (this.isReady) await this.#arrive();
-    // Some browsers remember a failure of a module until the page is loaded again.
+    // Some browsers cache a module's failure until the page is reloaded.
     if (!this.isReady || (this.problem?.code === "not_loaded" && (await isUp()))) location.reload();
   }
 
@@ -115,7 +115,7 @@ export class OperatorApp extends View {
         ${this.problem
           ? problemView(this.problem, () => void this.#retry())
           : this.isReady && this.#isThere
-            ? // Another address of the same view, as by its filters, is the same view.
+            ? // A different query, as with other filters, keeps the same view.
               keyed(`${location.pathname} ${person?.sub}`, person ? this.#view() : this.#signIn())
             : loadingView()}
       </main>

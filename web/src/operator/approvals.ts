@@ -1,4 +1,4 @@
-/** Changes that wait for another operator: each is decided under its exact change and version. */
+/** Changes that wait for another operator, who decides on the exact change and version shown. */
 
 import { html, nothing } from "lit";
 
@@ -12,7 +12,7 @@ import { o } from "./words.ts";
 
 export class OperatorApprovals extends ConsoleView {
   static override properties = { ...ConsoleView.properties, me: { state: true } };
-  /** The token that names this operator in lists; nothing can be decided before it is known. */
+  /** Token of this operator in lists. Until it is loaded, no decision is possible. */
   declare me: string | undefined;
 
   override connectedCallback(): void {
@@ -69,7 +69,7 @@ export class OperatorApprovals extends ConsoleView {
         list?.requestUpdate();
         if (decided.refusal) return o("refused_by", { code: decided.refusal });
       } catch (error) {
-        // Somebody else may have decided, or the change is now refused: reload the list.
+        // Reload the list: another operator may have decided, or the API may have rejected the change.
         list?.reload();
         throw error;
       }

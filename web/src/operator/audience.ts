@@ -1,4 +1,4 @@
-/** The audience: a file of users, sent in parts, with the invalid lines. */
+/** The audience: upload of a file of users in parts, and a report of invalid lines. */
 
 import { html, nothing } from "lit";
 
@@ -11,7 +11,7 @@ import { confirm, ConsoleView, facts, write } from "./view.ts";
 import { o } from "./words.ts";
 
 const SHOWN_MAX = 20;
-/** Each purpose by each way to reach it: the file extends the list or replaces it. */
+/** Actions of an upload: allow or deny, each by replacing or extending the list, and removal. */
 const USES = ["allow_replace", "allow_extend", "deny_replace", "deny_extend", "remove"] as const;
 type Mode = "allow" | "deny";
 
@@ -77,7 +77,7 @@ export class OperatorAudience extends ConsoleView {
       const { audience_mode: before, audience_size: size } = this.campaign;
       const [word, way] = use.split("_") as [Mode | "remove", string | undefined];
       const isReplaced = way === "replace";
-      // While the list decides, an empty one would shut everybody out, or let everybody in.
+      // In a running campaign, an emptied list would shut everyone out or let everyone in.
       if (isReplaced && size && before && stateOf(this.campaign) === "running") return o("audience_pause_first");
       const n = users.length;
       const after = isReplaced ? String(n) : word === "remove" ? `${Math.max(0, size - n)} – ${size}` : `${Math.max(size, n)} – ${size + n}`;
@@ -96,7 +96,7 @@ export class OperatorAudience extends ConsoleView {
         const part = users.slice(at, at + USERS_MAX);
         await write("POST", path, word === "remove" ? { remove: part } : { add: part });
       }
-      // The mode puts the list into effect, so it comes last, after all users.
+      // Set the mode last, because it puts the list into effect.
       const { size: left } = await write<Schemas["Audience"]>("POST", path, word === "remove" ? {} : { mode: word });
       this.done = { sent: users.length, all: users.length };
       this.dispatchEvent(new Event("edited", { bubbles: true }));
@@ -104,7 +104,7 @@ export class OperatorAudience extends ConsoleView {
     });
   }
 
-  /** Removes all users, in as many calls as it takes. */
+  /** Removes all users, in as many calls as necessary. */
   async #clear(path: string): Promise<void> {
     for (let before = Infinity; ; ) {
       const { size } = await write<Schemas["Audience"]>("POST", path, { remove_all: true });

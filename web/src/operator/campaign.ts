@@ -30,7 +30,7 @@ export class OperatorCampaign extends CampaignView {
   override render() {
     const { campaign, seen } = this;
     const trouble = this.trouble ? problemView(this.trouble, () => this.poll.start()) : nothing;
-    // Focus stays on the heading when the rest comes.
+    // The heading renders first and keeps the focus when the rest loads.
     return html`<h1 tabindex="-1">${campaign?.title ?? this.campaignId}</h1>
       ${campaign && seen ? this.#whole(campaign, seen, trouble) : this.trouble ? trouble : loadingView()}`;
   }
@@ -181,7 +181,7 @@ export class OperatorCampaign extends CampaignView {
       const path = `/admin/campaigns/${this.campaignId}/prizes/${prize.prize_id}/codes`;
       const lines = (await file.text()).split("\n").map((line) => line.trim());
       const codes = lines.filter(Boolean);
-      // A repeat after a failure skips what was added.
+      // On a retry, the API skips codes that were already added.
       for (let at = 0; at < codes.length; at += CODES_MAX) {
         await write<Prize>("POST", path, { add: codes.slice(at, at + CODES_MAX) });
       }
@@ -193,7 +193,7 @@ export class OperatorCampaign extends CampaignView {
   #changeStock(prize: Prize, delta: number): Promise<void> {
     return this.act(DUTY_OF[prize.kind], async () => {
       const path = `/admin/campaigns/${this.campaignId}/prizes/${prize.prize_id}/stock`;
-      // The write names the shown version, so it can't overwrite another operator's change.
+      // The write includes the displayed version, so it can't overwrite another operator's change.
       const body = { delta, version: prize.version };
       const answer = await write<Prize | Awaiting>("POST", path, body, newKey());
       await this.lookNow();

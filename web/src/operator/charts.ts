@@ -1,4 +1,4 @@
-/** Curves of a campaign, drawn as SVG: a path in a stretched box, with labels of text beside it. */
+/** Charts of a campaign as SVG: a path in a stretched box, with text labels beside it. */
 
 import { html, svg } from "lit";
 
@@ -41,7 +41,7 @@ function curveView({ label, show }: Curve, times: readonly number[], values: rea
     return `${x.toFixed(2)},${(100 - (100 * value) / top).toFixed(2)}`;
   });
   const now = values.length ? show(values.at(-1)!) : "…";
-  // With a small maximum, half of it would be labeled like a neighbor.
+  // A set, because with a small maximum two labels can be equal.
   const labels = [...new Set([top, top / 2, 0].map(show))].map((value) => html`<span>${value}</span>`);
   const ends = new Set(times.length ? [firstMs, (firstMs + lastMs) / 2, lastMs] : []);
   return html`<figure>

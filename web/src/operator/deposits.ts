@@ -1,4 +1,4 @@
-/** Money into a user's account, and moves of campaign money; above the limit another operator approves. */
+/** Deposits to users, and movements of campaign money. Above the limit, another operator approves. */
 
 import { html, nothing } from "lit";
 
@@ -73,7 +73,7 @@ export class OperatorDeposits extends ConsoleView {
     });
   }
 
-  /** Write under a key that a reload of the same form keeps; undefined if it waits for approval. */
+  /** Writes under a key that survives a reload. Returns undefined if the write waits for approval. */
   async #once(path: string, sent: object): Promise<Schemas["Deposit"] | undefined> {
     const { key } = session.writes.begin(path, session.person?.sub ?? "", sent);
     const answer = await write<Schemas["Deposit"] | Awaiting>("POST", path, sent, key);

@@ -1,4 +1,4 @@
-/** The form of a campaign beside what users will see; a copy of it stays in this browser until it is saved. */
+/** The form of a campaign beside a preview. The browser keeps a draft of it until it is saved. */
 
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
@@ -34,7 +34,7 @@ import { o, type OpWord } from "./words.ts";
 
 type Previewed = "upcoming" | "rain" | "lottery";
 
-/** The states of the users' page that a form leads to. */
+/** Returns the states of the users' page to preview for a form. */
 function previewsOf({ budget, prizes }: PlanForm): Previewed[] {
   const hasLottery = prizes.some(({ is_on: isOn }) => isOn);
   const games: Previewed[] = hasLottery ? ["lottery"] : ["rain"];
@@ -44,7 +44,7 @@ function previewsOf({ budget, prizes }: PlanForm): Previewed[] {
 type Written = Pick<Campaign, "version"> & Partial<Campaign>;
 const KINDS = ["goods", "packet", "code"] as const;
 const ZONES = ["Asia/Shanghai", "Asia/Hong_Kong", "Asia/Singapore", "Asia/Tokyo", "Europe/London", "America/New_York"];
-/** Names of the API for fields that have others here. */
+/** API names of fields that have a different name in the form. */
 const API_NAMES: Record<string, string> = {
   ...{ id: "campaign_id", starts: "starts_at_ms", ends: "ends_at_ms", budget: "budget_fen", quota: "quota_per_user" },
   ...{ attempts: "rules.attempts_per_user_per_day", wins: "rules.wins_per_user_per_day" },
@@ -66,9 +66,9 @@ export class OperatorEditor extends ConsoleView {
   declare campaignId: string;
   declare plan: PlanForm | undefined;
   declare wrong: Record<string, OpWord>;
-  /** Whether the form was found in this browser. */
+  /** Whether the form was restored from a draft in this browser. */
   declare isDraft: boolean;
-  /** What the preview shows, if the form has it. */
+  /** Selected preview, used if the form supports it. */
   declare previewed: Previewed;
   #before: Campaign | undefined;
 
@@ -83,7 +83,7 @@ export class OperatorEditor extends ConsoleView {
     super.connectedCallback();
     void this.attempt(async () => {
       if (this.campaignId) this.#before = await session.client.get(`/admin/campaigns/${this.campaignId}`);
-      // The times of a new plan are the API's, which an answer tells.
+      // A new plan needs the server's clock, which any answer sets.
       else await ownToken().catch(() => undefined);
       const kept = device.getItem(slot(this.campaignId));
       this.isDraft = kept !== null;
@@ -253,11 +253,11 @@ export class OperatorEditor extends ConsoleView {
     </fieldset>`;
   }
 
-  /** The users' page in a frame, which takes the form for the API's campaign; nobody can use it there. */
+  /** Renders the users' page in an inert frame, with the form's campaign instead of the API's. */
   #preview(form: PlanForm) {
     const shown = this.#shown(form);
     const campaign = shownOf(form, shown === "upcoming" ? shown : "on");
-    // The page remembers its language and games.
+    // A new key reloads the frame, because the page keeps its language and games.
     const key = [language(), shown, campaign.packets.length, campaign.prizes.length > 0].join();
     return html`
       <div class="label ways">
@@ -295,7 +295,7 @@ export class OperatorEditor extends ConsoleView {
   override updated(): void {
     const { contentDocument: page } = this.querySelector("iframe") ?? {};
     const view = page?.querySelector("rp-campaign") as unknown as Pick<View, "refresh"> | null | undefined;
-    // It shows the form as it is now.
+    // The preview shows the current form.
     void view?.refresh();
   }
 
@@ -362,7 +362,7 @@ export class OperatorEditor extends ConsoleView {
       const steps = stepsTo(this.#before, form, status, duties().may("set_budget"));
       const pendingStep = await this.#run(steps);
       if (pendingStep) {
-        // The rest is saved after the approval: the form stays as it is until then.
+        // Keep the form, because the remaining steps are saved after the approval.
         device.removeItem(slot(""));
         device.setItem(slot(form.id), JSON.stringify(form));
         return html`${awaitingView()} ${pendingStep === "rest" ? o("save_again") : nothing}`;
@@ -383,7 +383,7 @@ export class OperatorEditor extends ConsoleView {
     }
   }
 
-  /** Writes the steps in order, up to one that needs an approval; returns whether more follow it. */
+  /** Runs the steps in order, up to one that needs approval. Returns whether more steps follow it. */
   async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
     let version = this.#before?.version;
     let closed = "";

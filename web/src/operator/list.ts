@@ -20,19 +20,19 @@ export interface Column<Row> {
 export interface Filter {
   name: string;
   label: OpWord;
-  /** Values to choose from; without them the filter is typed. */
+  /** Values of a dropdown. Without them, the filter is a text field. */
   options?: readonly { value: string; label: OpWord }[];
 }
 
-/** Row type of a list; `any` holds the rows of all of them. */
+/** Definition of a list with rows of type `Row`. */
 export interface ListOf<Row> {
   path: string;
   title: OpWord;
-  /** Name of the file, without its extension. */
+  /** Name of the exported file, without its extension. */
   file: string;
-  /** The API has no CSV of it. */
+  /** Whether the API has no CSV for this list. */
   isWithoutCsv?: boolean;
-  /** Scope that its readers need. */
+  /** Duty that readers of the list need. */
   duty: Duty;
   columns: readonly Column<Row>[];
   filters?: readonly Filter[];
@@ -61,7 +61,7 @@ export class OperatorList extends ConsoleView {
     this.#saving?.abort();
   }
 
-  /** Filters from the address, so that a link or a reload shows the same rows. */
+  /** Filters from the URL, so that a link or a reload shows the same rows. */
   get #filters(): Record<string, string> {
     const query = new URLSearchParams(location.search);
     const names = this.list.filters?.map(({ name }) => name) ?? [];
@@ -72,7 +72,7 @@ export class OperatorList extends ConsoleView {
     const rows = new Rows(session.client, this.list.path, this.#filters);
     const before = this.rows;
     await rows.more();
-    // A list that was extended keeps its place.
+    // Keep a list to which the reader has added pages.
     if (this.rows === before && before.items.length <= rows.items.length) this.rows = rows;
   }
 
@@ -163,7 +163,7 @@ export class OperatorList extends ConsoleView {
     `;
   }
 
-  /** On a narrow screen rows become cards; explicit roles keep the table for screen readers. */
+  /** Renders the table. Rows become cards on a narrow screen, so explicit roles keep it a table for screen readers. */
   #table() {
     const { columns, actions } = this.list;
     return html`

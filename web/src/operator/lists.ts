@@ -1,4 +1,4 @@
-/** Contents of each list. */
+/** Definitions of all lists. */
 
 import { html, nothing } from "lit";
 import { until } from "lit/directives/until.js";
@@ -32,18 +32,18 @@ const options = (...values: OpWord[]) => values.map((label) => ({ value: label, 
 const status = (...values: OpWord[]): Filter => ({ name: "status", label: "status", options: options(...values) });
 const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—");
 
-/** User-written text, which may have no place to break. */
+/** Renders user-written text, which may have no line break opportunity. */
 const long = (text: string) => html`<span class="long">${text}</span>`;
 
-/** A nickname, which people choose, so it is quoted and never stands for them. */
+/** Renders a nickname as a quotation beside the id, because users choose it freely. */
 export const saidName = (name: string | null, user = "") =>
   name ? html`<small class="long">${o("calls_themselves", { name, user })}</small>` : nothing;
 
-/** The chosen names of the people in a row's sentence. */
+/** Renders the nicknames of the people in a row's sentence. */
 const saidNames = ({ operator, subject_user, subject, subject_name }: Action | Approval) =>
   html`${saidName(operator.name, operator.user ?? operator.id)}${saidName(subject_name, subject_user ?? subject)}`;
 
-/** A user by the host's own id, or by their token without one. */
+/** Renders a user by the host's id, or by their token if there is none. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
   return html`${long(row.user ?? row.user_token)}
   ${saidName(row.nickname)}`;
@@ -73,7 +73,7 @@ export function campaigns(): ListOf<Campaign> {
 
 const asked = new WeakMap<Packet, Promise<number | string>>();
 
-/** Claimed shares of an open packet, from its feed: the list has them only after the end. */
+/** Renders the number of claimed shares from the packet's feed. The list has it only after the end. */
 function takenOf(row: Packet) {
   if (!row.packet_id || !["open", "emptied", "closing"].includes(row.status)) return "—";
   const path = `/packets/${row.packet_id}/feed?limit=1`;
@@ -85,7 +85,7 @@ function takenOf(row: Packet) {
   return html`${until(told, "…")}`;
 }
 
-/** The packet's id, or its reference for operators who do not act on it. */
+/** The packet's id, or its reference for operators who may not act on it. */
 export const idOrRef = ({ packet_id: id, packet_ref: ref }: Packet): string => id ?? ref;
 
 export function packets(): ListOf<Packet> {
@@ -238,10 +238,10 @@ export function withdrawals(): ListOf<Withdrawal> {
   };
 }
 
-/** A sentence of the API about a withdrawal, in the current language. */
+/** Translates the API's sentence about a withdrawal. */
 const translated = (text: string) => (language() === "en" ? text : translate(WAITS[text] ?? text));
 
-/** A person by the host's own id, with the token that the API takes and the name that they chose. */
+/** Renders a person by the host's id, with the token for API calls and the nickname. */
 export function nameOf({ id, user, name }: Action["operator"]) {
   return user ? html`${long(user)} <small>${code(id)}</small> ${saidName(name)}` : code(id);
 }

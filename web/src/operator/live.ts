@@ -1,4 +1,4 @@
-/** A running campaign: the number of taken shares, their rate, and warnings. */
+/** A running campaign: the number of claimed shares, their rate, and warnings. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import { address, Rows } from "./pages.ts";
@@ -7,7 +7,7 @@ import { stateOf } from "./plan.ts";
 type Campaign = Schemas["CampaignAdmin"];
 type Packet = Schemas["ListedPacket"];
 
-/** Most packets to follow by their feeds, which caches may keep for a second. */
+/** Maximum number of packets whose feeds are polled. Caches may keep a feed for a second. */
 export const FOLLOWED_MAX = 20;
 const WINDOW_MS = 10_000;
 const OVER: readonly Packet["status"][] = ["closed", "cancelled", "unpaid"];
@@ -18,12 +18,12 @@ export class Meter {
 
   note(atMs: number, taken: number): void {
     const isOld = (sample: { atMs: number }) => sample.atMs < atMs - WINDOW_MS;
-    // One older sample stays, so that slow polls still have an interval.
+    // Keep one older sample, so that slow polls still yield an interval.
     const firstNew = this.#seen.findIndex((sample) => !isOld(sample));
     this.#seen = [...this.#seen.slice(firstNew < 0 ? -1 : Math.max(0, firstNew - 1)), { atMs, taken }];
   }
 
-  /** Undefined before the second sample. */
+  /** Claims per second. Undefined before the second sample. */
   get perSecond(): number | undefined {
     const [first, last] = [this.#seen[0], this.#seen.at(-1)];
     if (!first || !last || last.atMs <= first.atMs) return undefined;
@@ -31,14 +31,14 @@ export class Meter {
   }
 }
 
-/** Taken and remaining shares at one time. */
+/** Claimed and remaining shares at one time. */
 export interface Sample {
   atMs: number;
   taken: number;
   budgetLeftFen: number;
 }
 
-/** Ten minutes of samples every two seconds; older ones thin out, so that a whole evening fits. */
+/** Maximum number of samples. Older ones are thinned out, so that a whole evening fits. */
 const SAMPLES_MAX = 600;
 
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
@@ -48,7 +48,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): Sample[]
   return [...all.slice(0, half).filter((_, at) => at % 2 === 0), ...all.slice(half)];
 }
 
-/** Claims per second before each sample except the first. */
+/** Returns the claims per second between each two samples. */
 export function speeds(samples: readonly Sample[]): number[] {
   return samples.slice(1).map((sample, at) => {
     const before = samples[at]!;
@@ -60,13 +60,13 @@ export interface Look {
   taken: number;
   left: number;
   packets: number;
-  /** Money in open packets that are followed, as far as amounts are shown. */
+  /** Unclaimed fen in the followed open packets whose amounts are visible. */
   unclaimedFen: number;
-  /** Number of packets beyond the limit to follow. */
+  /** Number of open packets that are not followed. */
   unfollowed: number;
 }
 
-/** The newest rows of an append-only list: each read continues from its last page. */
+/** Reader of an append-only list. Each read continues from the last page. */
 export class Tail<Row> {
   readonly #client: Client;
   readonly #path: string;
@@ -93,12 +93,12 @@ export class Tail<Row> {
 
 type Claim = Schemas["Feed"]["claims"][number];
 
-/** Pages of a feed that one poll reads. */
+/** Maximum pages of a feed in one poll. */
 const PAGES_MAX = 5;
-/** Polls after a packet's end, in which its last names arrive. */
+/** Polls after a packet's end, during which the last names arrive. */
 const LOOKS_AFTER_END = 5;
 
-/** All claims of a packet as anyone sees them; each read continues from the last full page. */
+/** Reader of a packet's public claims. Each read continues from the last full page. */
 export class Claims {
   readonly #client: Client;
   readonly #path: string;
@@ -116,7 +116,7 @@ export class Claims {
     return [...this.#before, ...this.#last];
   }
 
-  /** Whether nothing more is expected. */
+  /** Whether no more claims are expected. */
   get isOver(): boolean {
     return this.#looksAfterEnd > LOOKS_AFTER_END;
   }
@@ -126,7 +126,7 @@ export class Claims {
       const feed = await this.#client.get<Schemas["Feed"]>(address(this.#path, { limit: 100, cursor: this.#cursor }));
       const isEnded = ["emptied", "closed"].includes(feed.status);
       if (isEnded && this.#cursor && this.#before.some(({ amount_fen: fen }) => fen === null)) {
-        // Hidden amounts are shown from now on.
+        // Amounts are no longer hidden, so read all pages again.
         this.#cursor = undefined;
         this.#before = [];
         continue;
@@ -141,11 +141,11 @@ export class Claims {
   }
 }
 
-/** Counts units of prizes, and shares of the packets that no prize pays from. */
+/** Counts units of prizes, and shares of packets that don't belong to a prize. */
 export async function look(client: Client, campaign: Campaign, packets: Packet[]): Promise<Look> {
   const rains = packets.filter((packet) => packet.prize_id === null);
   const open = rains.filter((packet) => !OVER.includes(packet.status));
-  // Feeds take an id, which operators who do not act on the packet don't see.
+  // A feed needs the packet's id, which operators see only if they may act on the packet.
   const followed = open.flatMap(({ packet_id: id }) => id ?? []).slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
     followed.map((id) =>
@@ -167,7 +167,7 @@ export async function look(client: Client, campaign: Campaign, packets: Packet[]
   };
 }
 
-/** The packets of a campaign; the first 100 of them say enough about one that is watched. */
+/** Returns the first 100 packets of a campaign, which are enough for its live page. */
 export async function packetsOf(client: Client, campaignId: string): Promise<Packet[]> {
   const rows = new Rows<Packet>(client, "/admin/packets", { campaign_id: campaignId, limit: "100" });
   await rows.more();
@@ -183,7 +183,7 @@ export type Warning =
 const BUDGET_LOW_PERCENT = 10;
 const OF_CAMPAIGNS: readonly Schemas["Switch"]["name"][] = ["grab", "draw", "payout", "refund", "send"];
 
-/** Warnings for an operator; the deployment's alarm topic reports its alarms. */
+/** Returns warnings for an operator. Alarms go to the deployment's alarm topic instead. */
 export function warnings(campaign: Campaign, switches: readonly Schemas["Switch"][]): Warning[] {
   const raised: Warning[] = [];
   if (stateOf(campaign) === "paused") raised.push({ kind: "paused" });

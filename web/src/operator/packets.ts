@@ -1,4 +1,4 @@
-/** Packets, and one of them with its claims; both end a packet before its time. */
+/** The list of packets, and one packet with its claims. Both can end a packet early. */
 
 import { html, nothing } from "lit";
 
@@ -19,7 +19,7 @@ const IS_ID = new RegExp(`^${PACKET_ID}$`);
 
 export class OperatorPackets extends ConsoleView {
   static override properties = { ...ConsoleView.properties, packetId: {} };
-  /** Empty for the list of all packets. */
+  /** Id of the packet. Empty for the list of all packets. */
   declare packetId: string;
 
   override render() {

@@ -1,4 +1,4 @@
-/** The pages of an operators' list: shown one after the other, or saved as one CSV file. */
+/** Pages of an operators' list, to show one by one or to save as one CSV file. */
 
 import type { Client } from "../api/client.ts";
 
@@ -7,23 +7,23 @@ export interface Page<Row> {
   next: string | null;
 }
 
-/** Most pages to read before the reader is asked: one may be short or empty without being the last. */
+/** Maximum pages to read at once. A page may be short or empty without being the last. */
 const READS_MAX = 10;
 export const CSV_LIMIT = 100;
-/** Most rows that a browser saves; the command writes the rest. */
+/** Maximum pages that a browser saves. Use the command line for longer lists. */
 export const CSV_PAGES_MAX = 1000;
 
-/** A list's address with the values of *query* that aren't empty. */
+/** Returns the URL of a list with the non-empty values of *query*. */
 export function address(path: string, query: Record<string, string | number | null | undefined>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return text ? `${path}?${text}` : path;
 }
 
-/** The rows of a list that have been read so far. */
+/** Rows of a list that have been loaded so far. */
 export class Rows<Row> {
   items: Row[] = [];
-  /** Undefined before the first page, null behind the last. */
+  /** Path of the next page: undefined before the first page, null after the last. */
   next: string | null | undefined;
   readonly #client: Client;
   readonly #path: string;
@@ -53,7 +53,7 @@ export class Rows<Row> {
   }
 }
 
-/** There are more pages than a browser saves. */
+/** Thrown if the list has more pages than a browser saves. */
 export class TooLongError extends Error {}
 
 interface CsvPage {
@@ -62,10 +62,10 @@ interface CsvPage {
 }
 
 /**
- * Reads all pages of a list as one CSV text, with one head.
+ * Reads all pages of a list as one CSV text with one header line.
  *
- * The API has made it safe for spreadsheets. Nothing is returned of a list that broke off: half a
- * list of winners looks like a whole one.
+ * The API escapes cells for spreadsheets. If a page fails, the function throws: half a list of winners
+ * looks like a complete one.
  */
 export async function wholeCsv(
   client: Client,
@@ -88,13 +88,13 @@ export async function wholeCsv(
   return lines.join("");
 }
 
-/** A list with the columns of its CSV, and the values of its JSON. */
+/** A list with its CSV columns and JSON values. */
 export interface Table {
   columns: string[];
   items: Record<string, unknown>[];
 }
 
-/** Reads all pages of a list as objects; nothing is returned of a list that broke off. */
+/** Reads all pages of a list as objects. If a page fails, the function throws. */
 export async function wholeTable(
   client: Client,
   path: string,
@@ -121,18 +121,18 @@ async function readPage(answer: Response): Promise<CsvPage> {
   return { text: await answer.text(), next: answer.headers.get("X-Next-Cursor") };
 }
 
-/** Names of columns hold no line end, so the first one ends the head. */
+/** Removes the header line. Column names contain no line breaks. */
 function withoutHead(text: string): string {
   const end = text.indexOf("\r\n");
   return end < 0 ? "" : text.slice(end + 2);
 }
 
-/** Text of a CSV file; the mark in front makes spreadsheets read it as UTF-8. */
+/** Returns a CSV file with a byte order mark, so that spreadsheets read it as UTF-8. */
 export function csvFile(text: string): Blob {
   return new Blob(["\uFEFF", text], { type: "text/csv;charset=utf-8" });
 }
 
-/** Saves a file of this browser. */
+/** Downloads *content* as a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

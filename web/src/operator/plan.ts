@@ -1,4 +1,4 @@
-/** A campaign as its form holds it, and the writes that bring the API's campaign into line. */
+/** A campaign as its form holds it, and the writes that make the API's campaign match. */
 
 import type { Schemas } from "../api/client.ts";
 import { CAMPAIGN_ID } from "../api/ids.ts";
@@ -25,7 +25,7 @@ export interface PrizeForm {
   is_on: boolean;
 }
 
-/** Texts as they are typed; times are in the campaign's zone, like 2027-01-29T20:00. */
+/** Typed texts. Times are in the campaign's time zone, like 2027-01-29T20:00. */
 export interface PlanForm {
   id: string;
   title: string;
@@ -41,7 +41,7 @@ export interface PlanForm {
   prizes: PrizeForm[];
 }
 
-/** One write; *prize* is the id of the prize that it is about. */
+/** One write. *prize* is the id of the prize that it changes. */
 export interface Step {
   method: "PUT" | "POST";
   path: string;
@@ -49,9 +49,9 @@ export interface Step {
   prize?: string;
 }
 
-/** Weights that the form writes are thousandths of a percent. */
+/** Sum of the weights that the form writes. One weight is a thousandth of a percent. */
 const SCALE = 100_000;
-/** Bounds of the API for whole numbers, by the field's name here. */
+/** The API's bounds of whole numbers, by the form's field name. */
 const COUNTS = {
   quota: BOUNDS.CampaignBody.quota_per_user,
   attempts: BOUNDS.RulesBody.attempts_per_user_per_day,
@@ -60,7 +60,7 @@ const COUNTS = {
   per_day: BOUNDS.PrizeBody.per_day,
 };
 
-/** What is allowed in the field *name*, for the word of its fault. */
+/** Returns the bounds of the field *name*, for its error text. */
 export function allowedIn(name: string): { min: number; max: number } {
   const [min, max] = new Map<string, readonly [number, number]>(Object.entries(COUNTS)).get(name.split(".").at(-1)!) ?? [0, 100];
   return { min, max };
@@ -75,7 +75,7 @@ const ID = new RegExp(`^${CAMPAIGN_ID}$`);
 
 export const isId = (text: string) => ID.test(text);
 
-/** A link, or the path of an uploaded picture. */
+/** Pattern of a link or of the path of an uploaded picture. */
 const PICTURE = new RegExp(PRIZE_IMAGE_PATTERN);
 
 const HOUR_MS = 3_600_000;
@@ -133,7 +133,7 @@ export function planOf(campaign: Campaign): PlanForm {
   };
 }
 
-/** A prize's chance in a draw, while all active prizes have stock. */
+/** Returns a prize's chance in a draw, if all active prizes have stock. */
 export function percentOf(campaign: Campaign, prize: Prize): string {
   const on = campaign.prizes.filter((other) => other.status === "on" || other === prize);
   const all = on.reduce((sum, other) => sum + other.weight, campaign.miss_weight);
@@ -144,19 +144,19 @@ export function percentText(share: number): string {
   return String(Number((100 * share).toFixed(3)));
 }
 
-/** Percent that a typed text means, also with a decimal comma; NaN if it can't be read. */
+/** Parses a typed percentage, also with a decimal comma. Returns NaN if it is invalid. */
 export function percentIn(text: string): number {
   const number = plainAmount(text);
   return /^\d+(?:[.,]\d+)?$/.test(number) ? Number(number.replace(",", ".")) : NaN;
 }
 
-/** Percent that no active prize has; negative if they exceed 100. */
+/** Returns the percentage of misses. It is negative if the prizes exceed 100. */
 export function missPercent(prizes: readonly PrizeForm[]): number {
   const shares = prizes.filter((prize) => prize.is_on).map((prize) => percentIn(prize.percent) || 0);
   return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
 }
 
-/** The campaign of a form as the API shows it to users: before its start, or while it runs. */
+/** Returns a form's campaign as the API would show it to users, before its start or while it runs. */
 export function shownOf(form: PlanForm, state: "upcoming" | "on"): Schemas["Campaign"] {
   const [starts, ends] = [form.starts, form.ends].map((text) => atMs(text, form.timezone) ?? now());
   const sum = Math.max(100, 100 - missPercent(form.prizes));
@@ -164,29 +164,29 @@ export function shownOf(form: PlanForm, state: "upcoming" | "on"): Schemas["Camp
     campaign_id: form.id,
     title: form.title.trim() || "…",
     description: form.description.trim(),
-    // While it runs, its start is over; before, there is time to look at the countdown.
+    // A running campaign has started. An upcoming one starts late enough to preview the countdown.
     starts_at_ms: state === "on" ? now() : Math.max(starts!, now() + HOUR_MS),
     ends_at_ms: Math.max(ends!, now() + 2 * HOUR_MS),
     timezone: isZone(form.timezone) ? form.timezone : "UTC",
     rules: {
       attempts_per_user_per_day: Number(form.attempts) || 0,
       wins_per_user_per_day: Number(form.wins) || 0,
-      // Only signed-in users see these.
+      // Only signed-in users see these limits.
       ...{ guaranteed_after_misses: 0, helps_per_user_per_day: 0, helps_given_per_user_per_day: 0 },
     },
     quota_per_user: Number(form.quota) || 0,
     ...{ when_sold_out: "redistribute", amounts_shown: "end", status: "on", state, day: "", commitment: null },
     prizes: form.prizes.filter(({ is_on: isOn }) => isOn).map((prize) => shownPrize(prize, sum)),
-    // The budget pays for a rain.
+    // With a budget, the campaign can have a rain.
     packets: parseAmount(form.budget) ? [{ packet_id: PREVIEWED, count: 1 }] : [],
     rains: [],
   };
 }
 
-/** A packet that no API has. */
+/** Id of a packet that does not exist in the API. */
 const PREVIEWED = "preview".padEnd(31, "-");
 
-/** A prize; percentages that exceed 100 are shares of their *sum*. */
+/** Returns a prize for the preview. Percentages are scaled by their *sum* if it exceeds 100. */
 function shownPrize(prize: PrizeForm, sum: number): Schemas["Prize"] {
   const percent = percentIn(prize.percent) || 0;
   const image = prize.image_url.trim();
@@ -199,7 +199,7 @@ function shownPrize(prize: PrizeForm, sum: number): Schemas["Prize"] {
   };
 }
 
-/** Faults of the form, by the field's name. */
+/** Returns the form's errors by field name. */
 export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord> {
   const errors: Record<string, OpWord> = {};
   const check = (name: string, isRight: boolean, word: OpWord) => {
@@ -230,7 +230,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
   return errors;
 }
 
-/** A campaign's body that changes nothing: an edit replaces every field. */
+/** Returns a body that changes nothing, as a base for edits. A PUT replaces every field. */
 export function bodyOf(campaign: Campaign): CampaignBody {
   const { title, description, starts_at_ms, ends_at_ms, timezone, miss_weight, rules } = campaign;
   const { when_sold_out, passphrase, quota_per_user, amounts_shown, required_claims, status } = campaign;
@@ -241,10 +241,10 @@ export function bodyOf(campaign: Campaign): CampaignBody {
 }
 
 /**
- * The writes that make *before*, or nothing, what the form says; *status* is what it becomes.
+ * Returns the writes that turn *before*, or no campaign, into the form's campaign with *status*.
  *
- * A new campaign is a draft until its prizes are there, and one that runs pauses while the odds of
- * several prizes change. After an interruption the same form leads to the writes that are missing.
+ * A new campaign stays a draft until its prizes exist. A running one pauses while the odds of several
+ * prizes change. After an interruption, the same form yields the missing writes.
  */
 export function stepsTo(
   before: Campaign | undefined,
@@ -305,7 +305,7 @@ export function stepsTo(
   return steps;
 }
 
-/** Weights stay as they are until somebody changes a percentage. */
+/** Returns the weights. They stay unchanged until an operator edits a percentage. */
 function weightsOf(before: Campaign | undefined, form: PlanForm) {
   const saved = before && planOf(before).prizes;
   const isKept =
@@ -326,7 +326,7 @@ function prizeBody(prize: PrizeForm, weight: number, saved: Prize | undefined): 
     title: prize.title.trim(),
     kind: prize.kind,
     weight,
-    // Stock of a prize that exists changes by a write of its own.
+    // The stock of an existing prize changes by a separate write.
     total: saved ? saved.total : prize.kind === "code" ? 0 : Number(prize.total),
     per_day: Number(prize.per_day),
     amount_fen: prize.kind === "packet" ? parseAmount(prize.amount)! : null,
@@ -358,16 +358,16 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** A time in a zone, as a datetime field takes it. */
+/** Formats a time in a time zone for a datetime field. */
 export function localText(ms: number, timezone: string): string {
   return new Date(ms + offsetMs(ms, timezone)).toISOString().slice(0, 16);
 }
 
-/** The time of a datetime field in a zone; undefined if it is empty. */
+/** Parses a datetime field in a time zone. Returns undefined if it is empty. */
 export function atMs(text: string, timezone: string): number | undefined {
   const asUtc = Date.parse(`${text}Z`);
   if (Number.isNaN(asUtc) || !isZone(timezone)) return undefined;
-  // The offset before a change of clocks may lead behind it, and then the one behind it is right.
+  // Near a clock change, the first offset may be wrong. Use the offset at the guessed time.
   const guess = asUtc - offsetMs(asUtc, timezone);
   return asUtc - offsetMs(guess, timezone);
 }
@@ -382,7 +382,7 @@ function offsetMs(ms: number, timeZone: string): number {
   return local - Math.floor(ms / 1000) * 1000;
 }
 
-/** Status of a campaign, as users see it. */
+/** Status of a campaign from a user's point of view. */
 export type State = "draft" | "upcoming" | "running" | "paused" | "ended";
 
 export function stateOf(

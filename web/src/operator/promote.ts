@@ -1,4 +1,4 @@
-/** Promotion of a campaign: its link, its code and a poster, to copy and to save. */
+/** Promotion of a campaign: its link to copy, and its QR code and a poster to save. */
 
 import { html, nothing } from "lit";
 

@@ -11,7 +11,7 @@ import { problemView, View } from "../views/view.ts";
 import { address } from "./pages.ts";
 import { o } from "./words.ts";
 
-/** The API asks CloudWatch once a minute. */
+/** Milliseconds between polls. The API queries CloudWatch at most once a minute. */
 const EVERY_MS = 60_000;
 const HOURS = [1, 24] as const;
 const STAGES = ["visited", "tried", "won", "credited", "withdrawn"] as const;
@@ -77,7 +77,7 @@ class Refusals extends View {
     return html`<ol class="items">
       ${STAGES.map((stage, at) => {
         const before = at && counts[STAGES[at - 1]!];
-        // Grabs of a rain may exceed visits: then there is no percentage.
+        // Show no percentage if a stage exceeds the previous one: a rain may have more grabs than visits.
         const share = before && counts[stage] <= before ? ` · ${Math.round((100 * counts[stage]) / before)}%` : "";
         return bar(o(`stage_${stage}`), `${o("times", { n: counts[stage] })}${share}`, counts[stage], most);
       })}

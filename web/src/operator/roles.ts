@@ -1,4 +1,4 @@
-/** Permissions of an operator, by the scopes of their token; the API decides, this only hides. */
+/** Permissions of an operator, from the scopes of their token. They only hide controls; the API enforces them. */
 
 import { ROLES as BY_ROUTE } from "../api/limits.ts";
 import { Problem } from "../api/problems.ts";
@@ -6,11 +6,11 @@ import { Problem } from "../api/problems.ts";
 export type Role = (typeof BY_ROUTE)[keyof typeof BY_ROUTE][number];
 export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 
-/** Duties, each with the roles that its routes accept. */
+/** Roles that the routes of each duty accept. */
 const DUTIES = {
   read: BY_ROUTE["GET /admin/campaigns"],
   switch: BY_ROUTE["PUT /admin/switches/{name}"],
-  // One route, where each role changes fields of its own: treasury the budget, and operate the rest.
+  // One route with different fields for each role: treasury edits the budget, and operate the rest.
   edit_campaign: BY_ROUTE["PUT /admin/campaigns/{campaign_id}"],
   plan: ["admin", "operate"],
   set_budget: BY_ROUTE["POST /admin/deposits"],
@@ -22,7 +22,7 @@ const DUTIES = {
   end_any_packet: ["admin"],
   preheat: BY_ROUTE["POST /admin/campaigns/{campaign_id}/preheat"],
   decide_winner: BY_ROUTE["PUT /admin/campaigns/{campaign_id}/winners/{unit}"],
-  // One route, which lets each role add one kind of prizes.
+  // One route that lets each role add different kinds of prizes.
   stock_goods: ["admin", "operate"],
   stock_cash: ["admin", "treasury"],
   add_codes: BY_ROUTE["POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"],
@@ -39,7 +39,7 @@ export function rolesOf(scope: string): Role[] {
   return ROLES.filter((role) => scopes.includes(`hongbao/${role}`));
 }
 
-/** Duties of one person, without those that the API has since refused. */
+/** Duties of one operator, without those that the API has refused. */
 export class Duties {
   readonly roles: readonly Role[];
   readonly #refused = new Set<Duty>();
@@ -59,7 +59,7 @@ export class Duties {
     return (Object.keys(DUTIES) as Duty[]).filter((duty) => !this.may(duty));
   }
 
-  /** Records that the API refused *duty*, if *error* says so; a four-eyes refusal is not about the role. */
+  /** Records a refusal of *duty* by the API. A four-eyes refusal does not concern the role. */
   note(duty: Duty, error: unknown): void {
     if (error instanceof Problem && error.code === "forbidden") this.#refused.add(duty);
   }

@@ -34,7 +34,7 @@ export function routeOf(path: string): Route {
   return { place, id };
 }
 
-/** Places that every view links to, with the duties that they need. */
+/** Places in the navigation bar, with the duties that they need. */
 export const PLACES = [
   { place: "campaigns", path: "/operator", duty: "read" },
   { place: "packets", path: "/operator/packets", duty: "read" },

@@ -13,14 +13,14 @@ import { atMs, bodyOf, localText, stateOf, type Campaign } from "./plan.ts";
 import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, reading, write } from "./view.ts";
 import { o } from "./words.ts";
 
-/** Says who may take part, by the list's purpose and size. */
+/** Describes who may take part, by the list's mode and size. */
 export function audienceText({ audience_mode: mode, audience_size: n }: Campaign): string {
   return o(mode ? `audience_${mode}` : "audience_none", { n }) + (mode || !n ? "" : o("audience_unused", { n }));
 }
 
 export type Deed = "publish" | "pause" | "resume" | "end";
 
-/** Actions that a campaign's state allows. */
+/** Returns the actions that a campaign's state allows. */
 export function deedsOf(campaign: Campaign, nowMs = now()): readonly Deed[] {
   const state = stateOf(campaign, nowMs);
   if (state === "draft") return ["publish"];
@@ -29,7 +29,7 @@ export function deedsOf(campaign: Campaign, nowMs = now()): readonly Deed[] {
   return state === "paused" ? ["resume", "end"] : [];
 }
 
-/** Confirms *deed* with a preview, and does it under the shown version; undefined if canceled. */
+/** Asks for confirmation with a preview, and applies *deed* to the displayed version. Returns undefined if canceled. */
 export async function doDeed(campaign: Campaign, deed: Deed, { taken, left, unclaimedFen, unfollowed }: Look) {
   const body = html`
     <p>${o(`${deed}_hint`)}</p>
@@ -46,7 +46,7 @@ export async function doDeed(campaign: Campaign, deed: Deed, { taken, left, uncl
   const sent = {
     ...bodyOf(campaign),
     version: campaign.version,
-    // The server's clock ends it, at once.
+    // `end_now` uses the server's clock.
     ...(deed === "end" ? { end_now: true } : { status: deed === "pause" ? "off" : "on" }),
   };
   const answer = await write<Campaign | Awaiting>("PUT", `/admin/campaigns/${campaign.campaign_id}`, sent);
@@ -66,7 +66,7 @@ function sumField(leftFen: number) {
     input.setCustomValidity(isWrong ? read || o("bad_amount") : "");
     input.nextElementSibling!.textContent = read;
   };
-  // Then the field's note says why.
+  // Hide the note, because the field shows the reason.
   const hide = ({ target }: Event) => ((target as HTMLInputElement).nextElementSibling!.textContent = "");
   const input = html`<input name="total" data-api="total_fen" inputmode="decimal" required autocomplete="off" @input=${type} @invalid=${hide} />`;
   return field(o("total"), html`${input}<small aria-live="polite"></small>`);
@@ -77,7 +77,7 @@ function textOf(form: FormData, name: string): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** Asks for a rain's start, rounds and sum, and plans it from the budget; undefined if canceled. */
+/** Asks for a rain's start, rounds and total, and schedules it. Returns undefined if canceled. */
 export async function planRain(campaign: Campaign) {
   const { campaign_id: id, quota_per_user: quota, timezone } = campaign;
   const starts = localText(Math.max(now() + 120_000, campaign.starts_at_ms), timezone);
@@ -101,7 +101,7 @@ export async function planRain(campaign: Campaign) {
   return done;
 }
 
-/** Writes under a key that is noted first: after a reload the same rain has the same key, and is sent once. */
+/** Stores the idempotency key before the write, so that the same rain is sent only once, even after a reload. */
 async function once<Answer extends object>(slot: string, path: string, sent: object): Promise<Answer> {
   const { key } = session.writes.begin(slot, session.person?.sub ?? "", sent);
   const answer = await write<Answer>("POST", path, sent, key);
@@ -109,7 +109,7 @@ async function once<Answer extends object>(slot: string, path: string, sent: obj
   return answer;
 }
 
-/** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */
+/** Asks for a rain's total, shares and greeting, and sends it from the budget. Returns undefined if canceled. */
 export async function sendRain(campaign: Campaign) {
   const body = html`
     <p class="hint">${o("rain_hint", { left: money(campaign.budget_left_fen) })}</p>

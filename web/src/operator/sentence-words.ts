@@ -1,4 +1,4 @@
-/** Chinese sentences of the audit log, and names of the fields that they are about. */
+/** Chinese sentences of the audit log, and names of the changed fields. */
 
 export const SENTENCES: Record<string, string> = {
   deposit: "给 {subject} 入账 {amount_fen}",
@@ -126,7 +126,7 @@ export const FIELDS: Record<string, string> = {
   to: "转入方",
 };
 
-/** Values of these fields; English shows the API's own. */
+/** Chinese for values of these fields. English shows the API's values. */
 export const VALUES: Record<string, string> = {
   "when_sold_out.redistribute": "分给其他奖品",
   "list.packets": "红包",

@@ -1,4 +1,4 @@
-/** Sentences about operators' actions and requests, and about their changes. */
+/** Sentences about operators' actions, requests and changes. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -14,7 +14,7 @@ type Action = Schemas["ListedAction"];
 type Approval = Schemas["ListedApproval"];
 type Change = Schemas["ActionChange"];
 
-/** Sentence about an action; in English it is the API's own. */
+/** Returns the sentence about an action. In English, it is the API's own. */
 export function sentenceOf(row: Action | Approval): string {
   if (language() === "en") return row.summary;
   const key = "action" in row ? row.action : (`asks_${row.kind}` as const);
@@ -30,7 +30,7 @@ export function sentenceOf(row: Action | Approval): string {
   return `${row.operator.user ?? row.operator.id} ${text}`;
 }
 
-/** A packet's passphrase and recipients; older rows lack these facts. */
+/** Returns a text about a packet's passphrase and recipients. Older rows lack these facts. */
 function lockText({ changes }: Action | Approval): string {
   const after = (name: string) => changes.find(({ field }) => field === name)?.after ?? "";
   const passphrase = { true: translate("，需要口令"), false: translate("，不用口令") }[after("has_passphrase")] ?? "";
@@ -45,13 +45,13 @@ function subjectText({ subject, subject_user: user }: Action | Approval): string
   return kind in FIELDS ? `${translate(FIELDS[kind]!)} ${id}` : subject;
 }
 
-/** The name of a field that changed. */
+/** Returns the display name of a changed field. */
 function fieldOf(field: string): string {
   if (language() !== "en") return translate(FIELDS[field] ?? field);
   return field.replace(/_(at_ms|fen|ms)$/, (_, unit: string) => (unit === "at_ms" ? " at" : "")).replaceAll("_", " ");
 }
 
-/** A value as people read it: money in the unit of account, times as times. */
+/** Formats a value: money in the unit of account, times as local times. */
 export function valueOf(field: string, text: string | null): string {
   if (text === null || text === "") return "—";
   if (field.endsWith("_fen") && /^-?\d{1,15}$/.test(text)) return money(Number(text));
@@ -64,19 +64,19 @@ export function valueOf(field: string, text: string | null): string {
 
 const DEFAULTS: readonly (string | null)[] = [null, "", "0", "{}", "[]", "false"];
 
-/** Whether a new thing's field only has its default. */
+/** Returns whether a new object's field has its default value. */
 export function isDefault({ before, after }: Change): boolean {
   return before === null && DEFAULTS.includes(after);
 }
 
-/** The changes for people: each rule by its own name, and no count of edits. */
+/** Returns the changes to show: one per rule, without version and edit counters. */
 export function readable(changes: readonly Change[]): Change[] {
   return changes
     .filter(({ field }) => field !== "version" && field !== "audience_edits")
     .flatMap((change) => (change.field === "rules" ? rulesOf(change) : change.field === "prizes" ? oddsOf(change) : [change]));
 }
 
-/** The odds of other prizes, which an approver of cash sees. */
+/** Returns the odds of the other prizes, which an approver of cash sees. */
 function oddsOf({ after }: Change): Change[] {
   const prizes = JSON.parse(after ?? "{}") as Record<string, Record<string, string | number | boolean>>;
   return Object.entries(prizes).map(([id, odds]) => {
@@ -95,7 +95,7 @@ function rulesOf({ before, after }: Change): Change[] {
 
 const textOf = (value: number | undefined) => (value === undefined ? null : String(value));
 
-/** Exactly what changes, folded: a field, and its values before and after. */
+/** Renders the exact changes, collapsed: each field with its values before and after. */
 export function changesView(recorded: readonly Change[], isOpen = false): TemplateResult | typeof nothing {
   const changes = readable(recorded);
   const shown = changes.filter((change) => !isDefault(change));
@@ -109,7 +109,7 @@ export function changesView(recorded: readonly Change[], isOpen = false): Templa
   </details>`;
 }
 
-/** An import lists hundreds of users in one text. */
+/** Maximum characters of a value before it is shortened. An import lists hundreds of users in one text. */
 const SHORT_MAX = 300;
 
 function linesOf(changes: readonly Change[]) {

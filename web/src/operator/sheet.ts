@@ -16,7 +16,7 @@ export function sheetOf({ columns, items }: Table): Promise<Blob> {
   return writeXlsxFile([head, ...rows], { columns: widths, stickyRowsCount: 1 }).toBlob();
 }
 
-/** A text is never a formula or a number, whatever its characters. */
+/** Returns a cell. A text is never written as a formula or a number. */
 export function cellOf(column: string, value: unknown): Cell {
   if (value === null || value === undefined || value === "") return null;
   if (typeof value === "number" && column.endsWith("_at_ms")) return { value: localTime(value), type: Date, format: TIME };
@@ -25,7 +25,7 @@ export function cellOf(column: string, value: unknown): Cell {
   return { value: typeof value === "string" ? value : JSON.stringify(value), type: String };
 }
 
-/** Sheets have no zones, and the library writes a time as UTC. */
+/** Shifts a time to the local zone: sheets have no time zones, and the library writes UTC. */
 function localTime(atMs: number): Date {
   const at = new Date(atMs);
   return new Date(atMs - at.getTimezoneOffset() * 60_000);

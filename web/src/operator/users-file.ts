@@ -1,4 +1,4 @@
-/** A file of users: its first column, and the lines without a valid user. */
+/** Parser for a file of users: valid ids from the first column, and invalid lines. */
 
 import { HOST_ID } from "../api/limits.ts";
 
@@ -6,11 +6,11 @@ const USER = new RegExp(HOST_ID);
 
 export interface UserFile {
   users: string[];
-  /** Numbers of the lines without a valid user. */
+  /** Lines without a valid user. */
   bad: { line: number; text: string }[];
 }
 
-/** Reads the first column of a CSV file; a heading "user" is skipped. */
+/** Reads the first column of a CSV file, without a header "user". */
 export function readUsers(text: string): UserFile {
   const users = new Set<string>();
   const bad: UserFile["bad"] = [];

@@ -1,4 +1,4 @@
-/** Base of the console's views: the operator, and the API's last answer. */
+/** Base of the console's views: the operator's duties, and the result of the last action. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -14,7 +14,7 @@ import { o } from "./words.ts";
 
 let cached: { scope: string; duties: Duties } | undefined;
 
-/** Duties of the signed-in operator. */
+/** Returns the duties of the signed-in operator. */
 export function duties(): Duties {
   const scope = session.person?.scope ?? "";
   if (cached?.scope !== scope) cached = { scope, duties: new Duties(scope) };
@@ -23,7 +23,7 @@ export function duties(): Duties {
 
 let named: { sub: string; token: Promise<string> } | undefined;
 
-/** The token that names this operator in lists; asking for it also puts their name into the audit log. */
+/** Loads the token of this operator in lists. The request also records their name in the audit log. */
 export function ownToken(): Promise<string> {
   const sub = session.person?.sub ?? "";
   if (named?.sub !== sub) {
@@ -39,7 +39,7 @@ const REPEATS = 6;
 
 export class ConsoleView extends View {
   static override properties = { ...View.properties, message: { state: true }, isBusy: { state: true } };
-  /** The finished action, for the line that screen readers announce. */
+  /** Result of the last action, which screen readers announce. */
   declare message: TemplateResult | string;
   declare isBusy: boolean;
 
@@ -49,7 +49,7 @@ export class ConsoleView extends View {
     this.isBusy = false;
   }
 
-  /** Runs *work* as *duty*, one at a time; hides a duty once the API refuses it. */
+  /** Runs *work* under *duty*, one action at a time. Hides the duty if the API refuses it. */
   protected async act(duty: Duty, work: () => Promise<TemplateResult | string>): Promise<void> {
     if (this.isBusy) return;
     this.isBusy = true;
@@ -65,7 +65,7 @@ export class ConsoleView extends View {
     this.isBusy = false;
   }
 
-  /** Announcement for screen readers, above the view. */
+  /** Renders the announcement for screen readers above the view. */
   protected news(): TemplateResult {
     return html`
       <p class=${this.message ? "message" : "unseen"} role="status">${this.message}</p>
@@ -74,12 +74,12 @@ export class ConsoleView extends View {
   }
 }
 
-/** Sends a write that is safe to repeat, under *key* or a new one. */
+/** Sends an idempotent write under *key*, by default a new one. */
 export function write<Answer extends object>(method: Method, path: string, body?: unknown, key = newKey()): Promise<Answer> {
   return session.client.ask<Answer>(method, path, { body, key, repeats: REPEATS });
 }
 
-/** Whether a write waits for another operator. */
+/** Returns whether a write waits for another operator's approval. */
 export function awaits(answer: object): answer is Awaiting {
   return "approval_id" in answer;
 }
@@ -88,26 +88,26 @@ export function awaitingView(): TemplateResult {
   return html`${o("awaits")} <a href="/operator/approvals?status=awaiting">${o("approvals")}</a>`;
 }
 
-/** Says how many packets an edit of their campaign leaves closed; nothing without one. */
+/** Returns a note about the packets that stay closed after an edit, or "" if there are none. */
 export function closedText(edited: Partial<Pick<Schemas["CampaignAdmin"], "closed_packets">>): string {
   return edited.closed_packets ? o("closed_packets", { n: edited.closed_packets }) : "";
 }
 
 let handedOver = "";
 
-/** Keeps *message* for the view that opens next. */
+/** Stores *message* for the view that opens next. */
 export function handOver(message: string): void {
   handedOver = message;
 }
 
-/** Returns what the view before has kept for this one, once. */
+/** Returns, once, the message that the previous view stored. */
 export function takeOver(): string {
   const message = handedOver;
   handedOver = "";
   return message;
 }
 
-/** Asks with the console's words; returns the form after consent and *work*, otherwise undefined. */
+/** Asks for confirmation with the console's labels. Returns the form after consent and *work*, otherwise undefined. */
 export function confirm(
   title: string,
   body: TemplateResult,
@@ -117,32 +117,32 @@ export function confirm(
   return ask(title, body, { yes, no: o("cancel") }, work);
 }
 
-/** Lines of a question: its subject and its text. */
+/** Renders labeled lines of a question. */
 export function facts(...lines: [string, TemplateResult | string | number][]): TemplateResult {
   return html`<dl class="facts">
     ${lines.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
 }
 
-/** A time with its date, which lists of many days need. */
+/** Formats a time with its date, because lists span many days. */
 export function when(atMs: number | null | undefined): string {
   if (atMs === null || atMs === undefined) return "";
   return formatTime(atMs, { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" });
 }
 
-/** A time in the campaign's time zone. */
+/** Formats a time in the campaign's time zone. */
 export function inZone(atMs: number, timeZone: string): string {
   return formatTime(atMs, { timeZone, dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 }
 
-/** A typed amount as it will be sent, or the word for why it can't be read; empty for an empty text. */
+/** Returns a typed amount in the form that will be sent, or the reason why it is invalid. Empty for an empty text. */
 export function reading(text: string): string {
   if (!text.trim()) return "";
   const problem = amountProblem(text);
   return problem ? o(problem, { text: plainAmount(text) }) : money(parseAmount(text)!);
 }
 
-/** The digits of an amount below a label with the unit. */
+/** Formats an amount without its unit, for a column whose header names the unit. */
 export function amountCell(fen: number | null | undefined): string {
   return fen === null || fen === undefined ? "" : grouped(fen);
 }

@@ -1,4 +1,4 @@
-/** A campaign as a stage for a projector: countdown, a code for the room, names as they arrive, a podium. */
+/** A campaign on a projector: countdown, QR code, names as they arrive, and a podium. */
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -17,13 +17,13 @@ import { ConsoleView, inZone } from "./view.ts";
 import { o } from "./words.ts";
 
 const EVERY_MS = 2_000;
-/** The public list misses a packet that is emptied between two looks; the operators' list has it later. */
+/** Polls of the public campaign between two polls of the operators' list, which also has packets emptied in between. */
 const LOOKS_PER_LIST = 5;
 const SHOWN_MAX = 8;
 const PODIUM = 3;
 type Campaign = Schemas["Campaign"];
 
-/** Somebody who took a share or won a prize. */
+/** A user who claimed a share or won a prize. */
 interface Lucky {
   key: string;
   atMs: number;
@@ -41,7 +41,7 @@ export class OperatorWall extends ConsoleView {
     modules: { state: true },
   };
   declare campaignId: string;
-  /** As guests see it: without money. */
+  /** The campaign as guests see it, without its budget. */
   declare campaign: Campaign | undefined;
   declare trouble: Problem | undefined;
   declare modules: boolean[][] | undefined;
@@ -86,7 +86,7 @@ export class OperatorWall extends ConsoleView {
     if (this.#looks++ % LOOKS_PER_LIST === 0) {
       const packets = await packetsOf(client, this.campaignId);
       const shown = packets.filter(({ prize_id, status }) => prize_id === null && !["unpaid", "cancelled"].includes(status));
-      // Operators who do not act on a packet don't see its id.
+      // Operators see a packet's id only if they may act on the packet.
       this.#listed = shown.flatMap(({ packet_id: id }) => id ?? []);
     }
     const open = campaign.packets.map((packet) => packet.packet_id);
@@ -162,7 +162,7 @@ export class OperatorWall extends ConsoleView {
     return fen ? money(fen) : o("got_one");
   }
 
-  /** The state of the campaign, and the countdown to its start, or to the start or end of a round. */
+  /** Renders the campaign's state, and the countdown to its start or to the start or end of a round. */
   #now({ state, starts_at_ms: startsAtMs, ends_at_ms: endsAtMs, timezone, rains }: Campaign) {
     const nowMs = now();
     const at = (atMs: number) => inZone(atMs, timezone);
@@ -179,7 +179,7 @@ export class OperatorWall extends ConsoleView {
     return html`<p>${text}</p><p class="left" role="timer">${clockOf(leftMs)}</p>`;
   }
 
-  /** The best claims of the last round, of all its packets, or else of what this screen has seen. */
+  /** Renders the best claims of the last round, or else the best that this screen has seen. */
   #podium({ rains }: Campaign) {
     const round = rains.findLast(({ podium }) => podium.length);
     const seen = this.#lucky.filter(({ fen }) => fen).sort((first, other) => other.fen! - first.fen!);

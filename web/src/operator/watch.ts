@@ -1,4 +1,4 @@
-/** A campaign that is polled, for its page. */
+/** Base of views that poll a campaign. */
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf, type Problem } from "../api/problems.ts";
@@ -10,10 +10,10 @@ import type { Campaign } from "./plan.ts";
 import { ConsoleView } from "./view.ts";
 
 const EVERY_MS = 2_000;
-/** Packets and switches change less often than counts. */
+/** Polls of counts for each poll of packets and switches, which change less often. */
 const LOOKS_PER_LIST = 5;
 
-/** Samples of this page load, by campaign: they survive a change of view. */
+/** Samples of this page load by campaign. They survive a change of view. */
 const SAMPLES = new Map<string, Sample[]>();
 
 export class CampaignView extends ConsoleView {
@@ -27,7 +27,7 @@ export class CampaignView extends ConsoleView {
   declare campaignId: string;
   declare campaign: Campaign | undefined;
   declare seen: Look | undefined;
-  /** Reason why the last poll failed; an action's result stays shown beside it. */
+  /** Reason why the last poll failed, shown beside an action's result. */
   declare trouble: Problem | undefined;
   protected switches: readonly Schemas["Switch"][] = [];
   protected readonly meter = new Meter();

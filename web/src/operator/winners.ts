@@ -1,4 +1,4 @@
-/** Winners of goods: hand over, or return to the stock; a decision is final. */
+/** Winners of goods. Each unit is handed over or returned to stock, and the decision is final. */
 
 import { html, nothing } from "lit";
 
@@ -52,7 +52,7 @@ export class OperatorWinners extends ConsoleView {
         list?.rows.replace((winner: Winner) => winner.unit === row.unit, decided);
         list?.requestUpdate();
       } catch (error) {
-        // Somebody else has decided: the list shows the decision.
+        // Another operator has decided, so reload the list.
         list?.reload();
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Chinese for what a withdrawal waits for; redpacket/payments/use_cases/explain_withdrawal.py has the English. */
+/** Chinese reasons why a withdrawal waits. redpacket/payments/use_cases/explain_withdrawal.py has the English ones. */
 
 export const WAITS: Record<string, string> = {
   "the provider to cancel the transfer, as the user asked": "等待支付渠道按用户的要求撤销转账",

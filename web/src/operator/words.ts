@@ -1,4 +1,4 @@
-/** Words of the operators' console. */
+/** Texts of the operators' console. */
 
 import { fill, language, type Params } from "../i18n/language.ts";
 import { unitWord } from "../money.ts";
@@ -711,12 +711,12 @@ const en: Record<OpWord, string> = {
   withdrawal_cancelled: "Canceled",
 };
 
-/** A word of the console, in the current language. */
+/** Returns a console text in the current language. */
 export function o(word: OpWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], { unit: unitWord(), ...params });
 }
 
-/** The word for a value of the API; a value that this console doesn't know is shown as it is. */
+/** Returns the text for a value of the API. An unknown value is shown unchanged. */
 export function wordOf(value: string): string {
   return value in zh ? o(value as OpWord) : value;
 }

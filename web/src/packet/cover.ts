@@ -11,7 +11,7 @@ import { canListen } from "./speech.ts";
 
 export interface CoverDeeds {
   isLeaving: boolean;
-  /** The sender's picture failed to load: the plain cover is shown. */
+  /** Whether the sender's picture failed to load, so the plain cover is shown. */
   isBare: boolean;
   loseArt: () => void;
   isListening: boolean;
@@ -69,14 +69,14 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
   `;
 }
 
-/** Long greetings are set smaller: the coin keeps its place. */
+/** Renders long greetings in smaller type, so that the coin does not move. */
 function greetingView(text: string): TemplateResult {
   const { length } = graphemes(text);
   const size = length > 28 ? "is-longer" : length > 14 ? "is-long" : "";
   return html`<p class="greeting ${size}">${text}</p>`;
 }
 
-/** A person's first letter on a seal, under their picture where the API names one. */
+/** Renders a person's first letter on a seal, under their picture if the API has one. */
 export function sealView(nickname = "", avatarUrl: string | null = null): TemplateResult {
   const [letter = "福"] = graphemes(nickname.trim());
   const show = ({ type, currentTarget }: Event) =>
@@ -123,7 +123,7 @@ function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
   `;
 }
 
-/** The remaining part of the time, around the coin. */
+/** Renders the remaining part of the time as a ring around the coin. */
 function ringView(part: number): TemplateResult {
   const left = Math.max(0, Math.min(1, part)) * 100;
   return html`<svg class="ring" viewBox="0 0 124 124" aria-hidden="true">
@@ -157,7 +157,7 @@ function phraseView(flow: PacketFlow, deeds: CoverDeeds) {
   `;
 }
 
-/** Starts listening, and stops it. */
+/** Renders the button that starts and stops listening. */
 export function micView(isListening: boolean, listen: () => void): TemplateResult {
   return html`<button
     type="button"
@@ -203,7 +203,7 @@ function secondsUntil(atMs: number): number {
   return Math.max(0, Math.round((atMs - now()) / 1000));
 }
 
-/** Announcement for screen readers when the state changes. */
+/** Returns what screen readers announce when the state changes. */
 export function announcement(flow: PacketFlow): string {
   const { shownState: state, problem, claim } = flow;
   if (state === "opened" && claim) return p("live_open", { amount: spoken(claim.amount_fen) });

@@ -20,13 +20,13 @@ import {
   thanksOf,
 } from "./states.ts";
 
-/** Repeats of a claim whose outcome is unknown: a few minutes. */
+/** Maximum repeats of a claim with an unknown outcome. They take a few minutes. */
 const CLAIM_REPEATS = 12;
-/** The coin turns at least this long, so that users notice the animation. */
+/** Milliseconds that the coin turns at least, so that users notice the animation. */
 const TURN_MS = 900;
-/** Users who waited for the same moment tap at slightly different times. */
+/** Maximum jitter in ms at the start: the button enables at slightly different times for waiting users. */
 const START_JITTER_MS = 400;
-/** A settlement takes a second or two; afterwards the reader may reload. */
+/** Polls for a settlement, which takes a second or two. Later, the reader has to reload. */
 const SETTLE_ASKS = 6;
 
 export interface FlowOptions {
@@ -38,7 +38,7 @@ export interface FlowOptions {
   sleep?: (ms: number) => Promise<void>;
   /** Whether the viewer prefers reduced motion: the coin does not turn. */
   isCalm?: boolean;
-  /** The user whose link led here. */
+  /** User token of the user who shared the link. */
   via?: string;
   /** Data without which a packet cannot be shown. */
   prepare?: () => Promise<void>;
@@ -53,15 +53,15 @@ export class PacketFlow {
   thanks: Thanks | undefined;
   thanksProblem: Code | undefined;
   showsAllEmoji = false;
-  /** Whether the viewer had a share before, so that nothing is opened. */
+  /** Whether the viewer already had a share, so nothing opens. */
   isRepeat = true;
   problem: Code | undefined;
-  /** The button is disabled until then. */
+  /** Time until which the button is disabled. */
   waitUntilMs = 0;
   admittedUntilMs = 0;
-  /** Life of the admission. */
+  /** Lifetime of the admission in ms. */
   admittedForMs = 0;
-  /** The viewer's name and picture, which the feed has only after the settlement. */
+  /** The viewer's name and picture. The feed has them only after the settlement. */
   viewer: { nickname?: string | undefined; avatarUrl?: string | null | undefined } = {};
   readonly live: Live;
 
@@ -79,7 +79,7 @@ export class PacketFlow {
       via: "",
       prepare: () => Promise.resolve(),
       ...options,
-      // The host's page may take it from its own address.
+      // A host page may take the id from its URL, so it can contain anything.
       packetId: encodeURIComponent(options.packetId),
     };
     this.live = new Live(options.client, this.#options.packetId, options.changed);
@@ -95,7 +95,7 @@ export class PacketFlow {
   async load(): Promise<void> {
     const { client, packetId, now, prepare } = this.#options;
     this.problem = undefined;
-    // The answer may be older than the corrected clock.
+    // Clear the wait, which may have been computed before the clock was corrected.
     this.waitUntilMs = 0;
     try {
       await prepare();
@@ -187,7 +187,7 @@ export class PacketFlow {
     return this.state === "watching" && feed && isOver(feed) ? stateOfFeed(feed) : this.state;
   }
 
-  /** Thanks the sender; after a refusal the API's record is shown. */
+  /** Thanks the sender. After a refusal, shows the API's record. */
   async thank(thanks: Thanks): Promise<void> {
     const { client, packetId, changed } = this.#options;
     this.thanks = thanks;
@@ -214,7 +214,7 @@ export class PacketFlow {
     return startsAtMs > this.#options.now() ? startsAtMs : undefined;
   }
 
-  /** The newest record that was read: senders follow it instead of the feed. */
+  /** The latest record that was loaded. Senders poll it instead of the feed. */
   get record(): Packet | undefined {
     const { feed } = this.live;
     return feed && "is_sender" in feed ? (feed as Packet) : this.packet;
@@ -234,7 +234,7 @@ export class PacketFlow {
         this.#go("confirming");
       },
     };
-    // A repeat of either returns the same result, so both may be repeated.
+    // Grab and open are idempotent, so both can be retried.
     if (this.#grabToken) {
       const token = this.#grabToken;
       this.#grabToken = undefined;
@@ -288,14 +288,14 @@ export class PacketFlow {
         this.#waitForStart();
         return;
       }
-      // The server's clock may be slightly behind ours.
+      // Wait longer than the rest: the server's clock may be slightly behind ours.
       await sleep(Math.max(0, leftMs) + random() * START_JITTER_MS);
       if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
     };
     void tick();
   }
 
-  /** Shows the seconds of the admission; afterwards the viewer grabs again. */
+  /** Counts down the seconds of the admission. After it, the viewer must grab again. */
   #countDown(): void {
     const { now, sleep, changed } = this.#options;
     void sleep(Math.min(1000, Math.max(0, this.admittedUntilMs - now()))).then(() => {

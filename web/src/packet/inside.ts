@@ -17,10 +17,10 @@ const TEXT_BYTES_MAX = 80;
 
 type Row = Feed["claims"][number];
 
-/** The user's own row, before the list has it. */
+/** Placeholder for the user's own row until the list has it. */
 const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null, thanks_text: null };
 
-/** *proofUrl* is the check of the amounts, for a page without its own link to it. */
+/** Renders the contents. *proofUrl* links to the check of the amounts, for pages without their own link. */
 export function insideView(flow: PacketFlow, proofUrl: string | undefined): TemplateResult {
   const { cover } = flow;
   return html`
@@ -76,7 +76,7 @@ function resultView(flow: PacketFlow) {
   `;
 }
 
-/** Shows where the unclaimed money goes. */
+/** Renders the note about the refund of unclaimed money. */
 function endView(flow: PacketFlow) {
   const { record } = flow;
   const { status, remaining_count: left } = flow.live.feed ?? record ?? {};
@@ -123,7 +123,7 @@ function thanksView(flow: PacketFlow) {
   </form>`;
 }
 
-/** Cuts the text between letters at the API's limit, but not while a word is being composed. */
+/** Truncates the text to the API's limit without splitting a character, but not during IME composition. */
 function shorten(event: Event): void {
   if ((event as InputEvent).isComposing) return;
   const field = event.currentTarget as HTMLInputElement;
@@ -156,7 +156,7 @@ function recordsView(flow: PacketFlow) {
   `;
 }
 
-/** The viewer's row of the list: the feed names no user, so it is the only one with this time and amount. */
+/** Returns the viewer's row: the only one with the claim's time and amount, because the feed names no user. */
 export function ownOf({ live, claim }: PacketFlow): Row | undefined {
   const same = live.claims.filter(
     ({ claimed_at_ms, amount_fen }) =>
@@ -165,13 +165,13 @@ export function ownOf({ live, claim }: PacketFlow): Row | undefined {
   return same.length === 1 ? same[0] : undefined;
 }
 
-/** The amount is set larger than its unit, which stands before or after it. */
+/** Renders the amount in larger type than its unit. */
 function moneyView(fen: number) {
   const [before, after] = affixes(unitWord());
   return html`${before}<b>${digits(fen)}</b>${after}`;
 }
 
-/** Amounts may be hidden until the end: then only the number of shares is shown. */
+/** Returns the summary of the shares. While amounts are hidden, it only has their number. */
 function sumText(feed: Feed): string {
   const n = feed.claimed_count;
   const m = feed.count;

@@ -4,7 +4,7 @@ import { feedPath, type Client } from "../api/client.ts";
 import { Poll } from "../poll.ts";
 import type { Feed, Packet } from "./states.ts";
 
-/** Time for which a cache at the edge keeps the feed of an open packet. */
+/** Milliseconds for which the CDN caches the feed of an open packet. */
 const FAST_MS = 1000;
 const SLOW_MS = 8000;
 
@@ -20,7 +20,7 @@ export class Live {
     failed: () => SLOW_MS * jitter(),
     resumed: () => (this.#delayMs = FAST_MS),
   });
-  /** Pages after the first, as the reader asked for them. */
+  /** Rows of the pages after the first, which the reader has requested. */
   #more: Feed["claims"] = [];
   #next: string | null | undefined;
 
@@ -30,7 +30,7 @@ export class Live {
     this.#changed = changed;
   }
 
-  /** An exclusive packet has no public feed, and a sender sees thanks before an edge does. */
+  /** Selects the record instead of the feed: an exclusive packet has no feed, and senders see thanks sooner. */
   useRecord(uses: boolean): void {
     this.#usesRecord = uses;
   }
@@ -53,7 +53,7 @@ export class Live {
     return answer;
   }
 
-  /** Adds the next page; after a failure the reader may ask again. */
+  /** Loads the next page. After a failure, the reader can try again. */
   async askMore(): Promise<void> {
     const page = this.#next && (await this.ask(this.#next).catch(() => undefined));
     if (!page) return;
@@ -83,7 +83,7 @@ export class Live {
   }
 }
 
-/** Spreads the calls of many users. */
+/** Returns a factor that spreads the calls of many users. */
 function jitter(): number {
   return 1 + Math.random() / 4;
 }

@@ -4,7 +4,7 @@ import { Problem } from "../api/problems.ts";
 import type { Config } from "../config.ts";
 import type { Unit } from "../money.ts";
 
-/** Returns a `fetch` that says in the console which setting lets this page call *api*. */
+/** Returns a `fetch` that logs which setting allows this page to call *api*, if *api* refuses its origin. */
 export function fetchFrom(api: string): typeof fetch {
   const { origin } = new URL(api, location.href);
   // After one successful answer, a failed request means that the network is down.
@@ -25,13 +25,13 @@ export function fetchFrom(api: string): typeof fetch {
   };
 }
 
-/** Unit of account of *api*, from the page beside it; an API without a page has yuan. */
+/** Returns the unit of account of *api*, from the config.json of its page. Without a page, the unit is yuan. */
 export async function unitOf(api: string): Promise<Unit | undefined> {
   const answer = await fetchFrom(api)(new URL("../config.json", new URL(`${api}/`, location.href)));
   return answer.ok ? ((await answer.json()) as Config).unit : undefined;
 }
 
-/** Returns whether a server answers there, which no page of another origin may read. */
+/** Returns whether a server answers at *api*, even if this origin may not read the answer. */
 async function isUp(api: string): Promise<boolean> {
   try {
     await fetch(`${api}/health`, { mode: "no-cors" });

@@ -1,4 +1,4 @@
-/** `<red-packet packet-id=...>`: one packet in all of its states; the page's and other pages'. */
+/** `<red-packet packet-id=...>`: one packet in all of its states, for our page and for other pages. */
 
 import { html, LitElement, nothing, unsafeCSS, type PropertyValues } from "lit";
 
@@ -16,7 +16,7 @@ import { listen, type Listening } from "./speech.ts";
 import { isOpen, type State } from "./states.ts";
 import styles from "./packet.css?inline";
 
-/** Details of `claimed` and `refused`; `signin` asks the page to sign its viewer in. */
+/** Events of the element. `signin` asks the page to sign its viewer in. */
 export interface PacketEvents {
   claimed: CustomEvent<{ packet_id: string; amount_fen: number; share_no: number; is_repeat: boolean }>;
   refused: CustomEvent<{ packet_id: string; code: string }>;
@@ -42,26 +42,26 @@ export class RedPacket extends LitElement {
   };
 
   declare packetId: string;
-  /** Address of the API: `/api` on the page's own origin by default. */
+  /** URL of the API. Default: `/api` on the page's own origin. */
   declare api: string;
   declare language: string | undefined;
-  /** The origin whose messages may hand over a token. */
+  /** Origin of the windows that may set the token by a message. */
   declare tokenOrigin: string | undefined;
-  /** User token of the user whose link led here. */
+  /** User token of the user who shared the link. */
   declare via: string;
-  /** The viewer's; that of the token by default. */
+  /** The viewer's nickname. Default: the token's. */
   declare nickname: string | undefined;
   declare avatarUrl: string | null | undefined;
   declare token: string | undefined;
-  /** The page gives its own client; other pages give a token. */
+  /** Client of our own page. Other pages set a token instead. */
   declare client: Client | undefined;
-  /** The cover is still animating away from the contents. */
+  /** Whether the cover is still animating away. */
   declare isLeaving: boolean;
   declare listening: Listening | undefined;
   declare isBare: boolean;
   flow: PacketFlow | undefined;
   #shown: State = "loading";
-  /** Unit of the API of another page; the page has set its own. */
+  /** Unit of account on other pages. Our own page has set its unit. */
   #unit: Unit | undefined;
   #forget: (() => void) | undefined;
 
@@ -128,7 +128,7 @@ export class RedPacket extends LitElement {
     `;
   }
 
-  /** The page of the API's own origin checks the amounts; the page itself has its own link. */
+  /** URL of our page that checks the amounts. Undefined on our page, which has its own link. */
   get #proofUrl(): string | undefined {
     if (this.client || !this.api.endsWith("/api")) return undefined;
     return `${this.api.slice(0, -"/api".length)}/packets/${encodeURIComponent(this.packetId)}/proof`;
@@ -180,7 +180,7 @@ export class RedPacket extends LitElement {
     this.#focus(".amount");
   }
 
-  /** Moves the focus there for screen readers, because the tapped button is gone. */
+  /** Moves the focus to *selector* for screen readers, because the tapped button is gone. */
   #focus(selector: string): void {
     void this.updateComplete.then(() => {
       this.renderRoot.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
@@ -229,7 +229,7 @@ export class RedPacket extends LitElement {
   };
 }
 
-/** User of the token: a host that renews the token of the same user interrupts nothing. */
+/** Returns the user of a token. A renewed token for the same user does not reload the packet. */
 function holder(token: unknown): string | undefined {
   return typeof token === "string" ? (claimsOf(token).sub ?? token) : undefined;
 }

@@ -1,4 +1,4 @@
-/** Speech recognition: the browser's, or another one that the page offers. */
+/** Speech recognition: the browser's, or one that the page supplies. */
 
 import { language } from "../i18n/language.ts";
 
@@ -16,13 +16,13 @@ type Maker = new () => Recognition;
 export interface Listening {
   /** The recognized words; undefined if nothing was understood or it isn't allowed. */
   heard: Promise<string | undefined>;
-  /** Ends the recording; it is still recognized. */
+  /** Ends the recording, which is still recognized. */
   stop: () => void;
 }
 
 let ours: (() => Listening) | undefined;
 
-/** Uses another recognition than the browser's; undefined goes back to that. */
+/** Replaces the browser's speech recognition. Undefined restores it. */
 export function listenBy(other: typeof ours): void {
   ours = other;
 }

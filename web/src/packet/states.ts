@@ -1,4 +1,4 @@
-/** States of a packet for one viewer, and the state that follows from an answer. */
+/** States of a packet for one viewer, and the next state after an answer. */
 
 import type { Schemas } from "../api/client.ts";
 import { STATES_AFTER } from "../api/limits.ts";
@@ -21,23 +21,23 @@ export interface Cover {
   needs_passphrase: boolean;
   is_two_step: boolean;
   starts_at_ms: number;
-  /** A picture, on a host that the deployment allows. */
+  /** URL of a picture on a host that the deployment allows. */
   cover_url: string | null;
 }
 
 export type State =
   | "loading" // nothing is known yet
-  | "signed_out" // the cover can be seen, not opened
-  | "waiting" // before its start
+  | "signed_out" // the cover is visible, but can't be opened
+  | "waiting" // before the packet's start
   | "ready" // one tap away
-  | "opening" // asked, and the coin turns
-  | "confirming" // the outcome isn't known; the request is repeated
-  | "admitted" // step one of two is done
+  | "opening" // the request is in flight, and the coin turns
+  | "confirming" // the outcome is unknown, and the request is retried
+  | "admitted" // the first of two steps is done
   | "opened" // the viewer has a share
-  | "watching" // the list before opening; the sender begins here
+  | "watching" // sees the list without opening; senders start here
   | "gone" // emptied
   | "expired"
-  | "refused" // not for this viewer, or not now
+  | "refused" // this viewer may not open it, or not now
   | "missing";
 
 /** Whether the contents are shown instead of the cover. */
@@ -59,7 +59,7 @@ export function coverOf(packet: Packet): Cover {
   };
 }
 
-/** The cover for a visitor without a token: rules that only the record contains are unknown. */
+/** Returns the cover for a visitor without a token. Rules that only the record contains are unknown. */
 export function coverOfFeed(feed: Feed): Cover {
   return {
     nickname: feed.sender.nickname,
@@ -74,21 +74,21 @@ export function coverOfFeed(feed: Feed): Cover {
   };
 }
 
-/** The viewer's thanks, as the API has them. */
+/** Returns the viewer's thanks that the API has stored. */
 export function thanksOf({ mine }: Packet): Thanks | undefined {
   if (!mine?.thanks && !mine?.thanks_text) return undefined;
   return { emoji: mine.thanks as Emoji | null, text: mine.thanks_text };
 }
 
-/** Whether no share can be taken any more; an unpaid packet may still open. */
+/** Returns whether no more shares can be claimed. An unpaid packet may still open. */
 export function isOver({ status }: Pick<Feed, "status">): boolean {
   return status !== "open" && status !== "unpaid";
 }
 
 /**
- * State for a viewer who opens the page at *nowMs*.
+ * Returns the state for a viewer who opens the page at *nowMs*.
  *
- * A packet is over if the API says so, or if its time has certainly reached the end: the sweep is a minute later.
+ * A packet is over if the API says so or its end has certainly passed. The sweep closes it up to a minute later.
  */
 export function stateOf(packet: Packet, nowMs: number, leastMs = leastNow()): State {
   if (packet.mine) return "opened";
@@ -99,7 +99,7 @@ export function stateOf(packet: Packet, nowMs: number, leastMs = leastNow()): St
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }
 
-/** State for a viewer without a token. */
+/** Returns the state for a viewer without a token. */
 export function stateOfFeed(feed: Feed): State {
   if (!isOver(feed)) return "signed_out";
   return feed.remaining_count > 0 ? "expired" : "gone";
@@ -107,7 +107,7 @@ export function stateOfFeed(feed: Feed): State {
 
 const PAGE_STATES: Partial<Record<Code, State>> = { ...STATES_AFTER, unauthorized: "signed_out" };
 
-/** State after a refusal; undefined keeps the viewer's state. */
+/** Returns the state after a refusal, or undefined to keep the current one. */
 export function stateAfter(code: Code): State | undefined {
   return PAGE_STATES[code];
 }

@@ -1,4 +1,4 @@
-/** The host's own wallet: its users pay there, and the token names their account. */
+/** The host's own wallet, in which its users pay. Their token identifies the account. */
 
 import type { Provider } from "./provider.ts";
 

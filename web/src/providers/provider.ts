@@ -1,4 +1,4 @@
-/** A payment provider on the page. A part that is missing does not exist at this provider. */
+/** A payment provider on the page. A missing part means that the provider does not support it. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import type { Config } from "../config.ts";
@@ -27,32 +27,32 @@ export interface App {
   speech?(): Promise<{ offer(client: Client): void }>;
   sharing(): Promise<Sharing>;
   signIn?(): Promise<SilentSignIn>;
-  /** Whether its users may have the name and picture that they have there. */
+  /** Whether users may import their name and picture from the app. */
   hasFaces?(config: Config): boolean;
 }
 
-/** Sharing from the app, whose menu no page can open. */
+/** Sharing from the app's menu, which a page can't open. */
 export interface Sharing {
-  /** Sets what the menu shares of a packet: never an amount, and of an exclusive packet nothing. */
+  /** Sets the menu's card for a packet: never an amount, and no details of an exclusive packet. */
   setCard(client: Client, shared: Shared, link: string): Promise<void>;
-  /** Sets what the menu shares of another page. */
+  /** Sets the menu's card for any other view. */
   setLinkCard(client: Client, title: string, text: string, link: string): Promise<void>;
-  /** Shows a picture under *view*, for the long press that saves or forwards it. */
+  /** Shows a picture under *view*, so that a long press can save or forward it. */
   showPicture(view: Element, source: string): void;
   pointAtMenu(): void;
 }
 
-/** Sign-in without a tap; it has no name unless the user agrees, and the subject of its tokens is a hash. */
+/** Sign-in without a tap. Tokens have a hash as subject, and a name only if the user agreed. */
 export interface SilentSignIn {
   depart(config: Config, path: string, isNamed?: boolean): void;
-  /** Returns the sign-in that this page load completes; undefined if it comes from elsewhere. */
+  /** Completes a sign-in if this page load comes from the provider. Otherwise returns undefined. */
   arrive(client: Client): Promise<Arrival | undefined>;
 }
 
 export interface AppPayment {
-  /** Code that another device scans. */
+  /** Returns the link of the QR code that another device scans. */
   codeOf(payment: Schemas["Payment"]): string | null | undefined;
-  /** Whether the payment was made for the app's own form. */
+  /** Returns whether the payment was created for the app's own payment form. */
   isForApp(payment: Schemas["Payment"]): boolean;
   pay(payment: Schemas["Payment"]): Promise<void>;
 }
@@ -63,11 +63,11 @@ export interface Transfer {
   confirm(withdrawal: Schemas["Withdrawal"]): Promise<void>;
 }
 
-/** The account that a user binds for withdrawals. */
+/** The account that a user links for withdrawals. */
 export interface Account {
   find(client: Client): Promise<Schemas["Binding"]>;
-  /** Leaves for the provider, which names the account. */
+  /** Redirects to the provider, which identifies the account. */
   ask(config: Config): Promise<void>;
-  /** Binds the account that this page load comes back with; false if it comes from elsewhere. */
+  /** Links the account if this page load comes from the provider. Otherwise returns false. */
   bind(client: Client, config: Config): Promise<boolean>;
 }

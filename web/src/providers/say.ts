@@ -1,4 +1,4 @@
-/** A provider's word in the current language. */
+/** Provider texts in the current language. */
 
 import { fill, type Params, written } from "../i18n/language.ts";
 import type { Provider, Word } from "./provider.ts";

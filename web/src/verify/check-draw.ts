@@ -1,4 +1,4 @@
-/** Checks one draw by the proof of its day. */
+/** Check of one draw against the proof of its day. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
@@ -7,8 +7,8 @@ import { chainCommitment, choose, drawPoint, randomnessOf } from "./draws.ts";
 type Draw = Schemas["Draws"]["items"][number];
 
 /**
- * `later` until the day is over. Throws any other problem. `partly` if all is true, but the draw took a
- * round of the beacon of earlier releases, whose signature nobody checked here (docs/fairness.md).
+ * Checks a draw. Returns `later` until the day is over, and `partly` if everything matches but the draw used a
+ * beacon round of earlier releases, whose signature is not verified here (docs/fairness.md).
  */
 export async function checkDraw(
   client: Client,

@@ -9,7 +9,7 @@ const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:
 const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Public beacon that a past campaign's draws took, as the API shows it. */
+/** Public randomness beacon that draws of a past campaign used, in the API's form. */
 export interface Beacon {
   chain_hash: string;
   genesis_s: number;
@@ -18,17 +18,17 @@ export interface Beacon {
   timezone: string;
 }
 
-/** Contribution of a beacon round: the SHA-256 of its signature, both in hex. */
+/** Returns the contribution of a beacon round: the SHA-256 of its signature, both in hex. */
 export function randomnessOf(signature: string): string {
   return hex(sha256(bytesOf(signature)));
 }
 
-/** Commitment that the campaign has shown since its creation; *seed* in hex, *day* like 20270129. */
+/** Returns the commitment that the campaign published at its creation. *seed* is hex, *day* is like 20270129. */
 export function chainCommitment(seed: string, campaignId: string, day: string, beacon?: Beacon | null): string {
   const [year, month, date] = [day.slice(0, 4), day.slice(4, 6), day.slice(6)].map(Number);
   const days = (Date.UTC(year!, month! - 1, date) - CHAIN_FIRST_DAY) / DAY_MS + 1;
   let head = bytesOf(seed);
-  // Each day's seed hashes to that of the day before.
+  // The hash of each day's seed is the seed of the day before.
   for (let count = 0; count < days; count++) head = sha256(head);
   if (!beacon) return hashText(`rpc1,${campaignId},${hex(head)}`);
   const { chain_hash, genesis_s, period_s, committed_at_ms, timezone } = beacon;
@@ -36,7 +36,7 @@ export function chainCommitment(seed: string, campaignId: string, day: string, b
   return hashText(`rpc2,${campaignId},${hex(head)},${terms}`);
 }
 
-/** Input of the point's hash; no user chooses anything in it. */
+/** Returns the text that is hashed to the point. No user can choose any part of it. */
 export function pointText(
   seed: string,
   campaignId: string,
@@ -47,7 +47,7 @@ export function pointText(
   return `rpd2,${seed},${randomness},${campaignId},${userToken},${n}`;
 }
 
-/** From 0 to 2^52 - 1: exact in a double. */
+/** Returns a point from 0 to 2^52 - 1, which is exact in a double. */
 export function drawPoint(
   seed: string,
   campaignId: string,
@@ -59,14 +59,14 @@ export function drawPoint(
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
 }
 
-/** The prize that *point* means by *odds*; null for a miss, undefined for odds that can't be read. */
+/** Returns the prize at *point* in *odds*, null for a miss, or undefined if the odds can't be parsed. */
 export function choose(odds: string, point: number): string | null | undefined {
   if (!ODDS.test(odds)) return undefined;
   const [listed = "", miss = "0"] = odds.split("|");
   const prizes = listed ? listed.split(",").map((entry) => entry.split(":")) : [];
   const total = prizes.reduce((sum, [, weight]) => sum + Number(weight), Number(miss));
   if (total === 0) return null;
-  // The same doubles as in the script that drew.
+  // This uses the same double arithmetic as the Lua script that drew.
   let place = Math.floor((point / 2 ** POINT_BITS) * total);
   for (const [prizeId, weight] of prizes) {
     place -= Number(weight);

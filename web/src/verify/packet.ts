@@ -1,4 +1,4 @@
-/** Compares the API's records of an ended packet with the results of its terms. */
+/** Comparison of the API's records of an ended packet with the amounts computed from its terms. */
 
 import type { Schemas } from "../api/client.ts";
 import { amountsFen } from "./splits.ts";
@@ -11,11 +11,11 @@ export interface Difference {
 }
 
 export interface Verdict {
-  /** `partly` where nothing differs, but amounts were hidden when the record was read. */
+  /** `partly` means that nothing differs, but amounts were hidden when the record was read. */
   state: "true" | "false" | "partly";
   commitment: string;
   isCommitmentTrue: boolean;
-  /** Undefined where nothing was noted before. */
+  /** Undefined if this device noted no commitment before. */
   isNotedTrue: boolean | undefined;
   amounts: number[];
   isSumTrue: boolean;
@@ -45,7 +45,7 @@ export function verifyPacket(
   }
   const published = shown.map((amount, place) => ({ share_no: place + 1, claimed_fen: amount }));
   for (const { share_no, amount_fen } of claims) {
-    // Amounts that were hidden when the page was read say nothing.
+    // Amounts that were hidden when the record was read can't be compared.
     if (amount_fen !== null) published.push({ share_no, claimed_fen: amount_fen });
   }
   const differences = published

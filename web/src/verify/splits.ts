@@ -1,11 +1,11 @@
-/** Every split, as docs/reference/splits.md has it; integers of any size, so nothing is rounded. */
+/** All split algorithms, as specified in docs/reference/splits.md. BigInt avoids rounding. */
 
 import { seedBytes, unitsOf, type Split, type Terms, type Units } from "./terms.ts";
 import { seedWords, wordBlock, WORD_BITS, WORD_MAX, WORDS_PER_BLOCK } from "./words.ts";
 
 type Words = Iterator<bigint, unknown>;
 
-/** All amounts of a packet in fen, by share number. Throws Impossible. */
+/** Returns all amounts of a packet in fen, by share number. Throws Impossible for invalid terms. */
 export function amountsFen(terms: Terms): number[] {
   const units = unitsOf(terms);
   const amounts = inUnits(terms.split, units, seedBytes(terms.seed));
@@ -30,7 +30,7 @@ const next = (words: Words): bigint => {
 const least = (a: bigint, b: bigint) => (a < b ? a : b);
 const most = (a: bigint, b: bigint) => (a > b ? a : b);
 
-/** Fisher-Yates, from the end. */
+/** Shuffles by Fisher-Yates, from the end. */
 function shuffled(amounts: bigint[], words: Words): bigint[] {
   for (let last = amounts.length - 1; last > 0; last--) {
     const other = Number((next(words) * BigInt(last + 1)) >> WORD_BITS);
@@ -39,7 +39,7 @@ function shuffled(amounts: bigint[], words: Words): bigint[] {
   return amounts;
 }
 
-/** Range of a share above the minimum, with *left* to give and *later* shares after it. */
+/** Returns the range of a share above the minimum, if *left* remains and *later* shares follow. */
 function range(left: bigint, later: bigint, high: bigint, twice: bigint): [bigint, bigint] {
   const from = most(left - high * later, 0n);
   return [from, least(least(most(from, twice), left), high)];
@@ -63,7 +63,7 @@ function baseDoubleMean(units: Units, words: Words): bigint[] {
   return doubleMean({ ...units, low: most(base, units.low) }, words);
 }
 
-/** The integer square root. */
+/** Returns the integer square root. */
 export function root(square: bigint): bigint {
   if (square < 2n) return square;
   let guess = BigInt(Math.floor(Math.sqrt(Number(square)))) + 1n;
@@ -105,7 +105,7 @@ function cutPoints(units: Units, words: Words): bigint[] {
   return repaired(amounts, units);
 }
 
-/** Moves each share in proportion to the room it has, so that all add up. */
+/** Adjusts each share in proportion to its remaining room, so that the sum is right. */
 function repaired(amounts: bigint[], units: Units): bigint[] {
   const sum = amounts.reduce((all, amount) => all + amount, 0n);
   const missing = units.total - sum;
@@ -132,7 +132,7 @@ function live(units: Units, seed: Uint8Array): bigint[] {
     const inBlock = Math.min(units.count - start, WORDS_PER_BLOCK);
     for (const word of wordBlock(seed, start / WORDS_PER_BLOCK, inBlock)) {
       const count = BigInt(units.count - amounts.length);
-      // The value nearer to its bound is drawn: the share above the minimum, or the room below the cap.
+      // Draw the value that is nearer to its bound: the share above the minimum, or the room below the cap.
       const room = high * count - left;
       const nearest = least(room, left);
       const scaled = word * count;
@@ -147,7 +147,7 @@ function live(units: Units, seed: Uint8Array): bigint[] {
   return amounts;
 }
 
-/** With the words that a share takes, one of them for the shuffle. */
+/** Random words for each share, including one for the shuffle, and the algorithm. */
 const DRAWS: Record<
   Exclude<Split, "equal" | "double_mean_live">,
   [number, (units: Units, words: Words) => bigint[]]

@@ -1,4 +1,4 @@
-/** Terms of a packet: everything that decides its amounts, and the commitment to them. */
+/** Terms of a packet, which determine its amounts, and the commitment to them. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 
@@ -23,7 +23,7 @@ export interface Terms {
   seed: string;
 }
 
-/** Terms in units of `unit_fen`, as the algorithms read them. */
+/** Terms in units of `unit_fen`, the input of the algorithms. */
 export interface Units {
   total: bigint;
   count: number;
@@ -31,16 +31,16 @@ export interface Units {
   high: bigint;
 }
 
-/** No packet has such terms. */
+/** Thrown for terms that no packet can have. */
 export class Impossible extends Error {}
 
-/** The text that the commitment hashes. */
+/** Returns the text whose hash is the commitment. */
 export function canonical(terms: Terms): string {
   const { split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed } = terms;
   return ["rp1", split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
 }
 
-/** SHA-256 of a text, in hex. */
+/** Returns the SHA-256 of a text, in hex. */
 export function hashText(text: string): string {
   return hex(sha256(new TextEncoder().encode(text)));
 }
@@ -49,7 +49,7 @@ export function commitmentOf(terms: Terms): string {
   return hashText(canonical(terms));
 }
 
-/** The bytes of a seed in base64url; throws Impossible for any other text. */
+/** Decodes a base64url seed. Throws Impossible for any other text. */
 export function seedBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9_-]{22}$/.test(text)) throw new Impossible("seed");
   const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
@@ -64,7 +64,7 @@ export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-/** Throws Impossible unless some shares meet the terms. */
+/** Returns *terms* in units. Throws Impossible if no shares can satisfy them. */
 export function unitsOf(terms: Terms): Units {
   const numbers = [terms.total_fen, terms.count, terms.share_fen_min, terms.share_fen_max];
   if (![...numbers, terms.unit_fen].every((value) => Number.isSafeInteger(value) && value >= 1)) {

@@ -4,17 +4,17 @@ import { shake256 } from "@noble/hashes/sha3.js";
 
 export const WORD_BITS = 64n;
 export const WORD_MAX = (1n << WORD_BITS) - 1n;
-/** Words that are reached at once, without those before them. */
+/** Random words in one block. A reader can start at any block. */
 export const WORDS_PER_BLOCK = 1000;
 
-/** The first *count* words of *seed*, one after the other. */
+/** Yields the first *count* words of *seed*. */
 export function* seedWords(seed: Uint8Array, count: number): Generator<bigint, undefined> {
   const view = new DataView(shake256(seed, { dkLen: 8 * count }).buffer);
   for (let place = 0; place < count; place++) yield view.getBigUint64(8 * place);
   return undefined;
 }
 
-/** The first *count* words of a block: those of seed and number. */
+/** Yields the first *count* words of a block, which depend on the seed and the block's number. */
 export function wordBlock(seed: Uint8Array, blockNo: number, count: number): Generator<bigint> {
   const named = new Uint8Array(seed.length + 8);
   named.set(seed);

@@ -16,7 +16,7 @@ const FIELDS = [
   ["address", "street-address", 120],
 ] as const;
 
-/** Digits of any script: the API cleans what people paste, and knows the form. */
+/** At least five digits of any script. The API cleans pasted numbers and checks their format. */
 const FIVE_DIGITS = "(\\P{Nd}*\\p{Nd}){5}.*";
 
 class Address extends View {
@@ -32,7 +32,7 @@ class Address extends View {
   declare prize: Prize | undefined;
   declare isEditing: boolean;
 
-  /** Loads on the first update: an element that was loaded late has no properties when it is connected. */
+  /** Loads on the first update, because an element that is defined late has no properties when it is connected. */
   override firstUpdated(): void {
     this.#load();
   }

@@ -1,4 +1,4 @@
-/** A question over the page, with the form of its answer. */
+/** A modal question with a form for the answer. */
 
 import { html, render, type TemplateResult } from "lit";
 
@@ -6,9 +6,9 @@ import { problemOf } from "../api/problems.ts";
 import { markFields } from "./fields.ts";
 
 /**
- * Shows *body* and asks; returns the form after consent, otherwise undefined.
+ * Shows *body* as a question. Returns the form after consent, otherwise undefined.
  *
- * *work* runs before the question closes: what the API refuses of a field is told there, any other problem is thrown.
+ * Runs *work* before the question closes. Shows a field error from the API in the form, and throws any other problem.
  */
 export function ask(
   title: string,
@@ -57,7 +57,7 @@ export function ask(
     };
     draw();
     dialog.setAttribute("aria-labelledby", "asked");
-    // The outcome is about to be shown here.
+    // While busy, stay open to show the outcome.
     dialog.addEventListener("cancel", (event) => isBusy && event.preventDefault());
     dialog.addEventListener("close", () => {
       dialog.remove();

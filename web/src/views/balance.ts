@@ -1,4 +1,4 @@
-/** Balance of the signed-in user: the last known one is shown until the API answers. */
+/** Balance of the signed-in user. Until the API answers, the page shows the last known balance. */
 
 import { html } from "lit";
 

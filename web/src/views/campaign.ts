@@ -1,4 +1,4 @@
-/** A campaign: its lottery and its rain, in tabs where it has both; its countdown, and how it is shared. */
+/** A campaign: its countdown, its link to share, and its lottery and rain, in tabs if it has both. */
 
 import { html, nothing } from "lit";
 
@@ -20,17 +20,17 @@ import { loadingView, problemView, View } from "./view.ts";
 type Game = "rain" | "lottery";
 
 const DAY_MS = 86_400_000;
-/** Time between two polls of the campaign, which changes while it runs. Edges cache the answer. */
+/** Milliseconds between polls of a running campaign. The CDN caches the answer. */
 const LOOK_MS = 8000;
-/** Ids of a round are there three seconds before its start; a crowd reads them within one second. */
+/** The API shows the packet ids of a round from three seconds before its start. Clients spread their reads over one second. */
 const IDS_AHEAD_MS = 3000;
 const IDS_SPREAD_MS = 1000;
-/** Time between two polls while a round is planned. */
+/** Milliseconds between polls while a round is planned. */
 const CALM_LOOK_MS = 60_000;
-/** Many users poll at the start, but not all at the same moment. */
+/** Milliseconds over which clients spread their first poll after a start or an end. */
 const SPREAD_MS = 2000;
 
-/** What the console's form in which this page is framed shows; only a page of this origin can set it. */
+/** Returns the campaign to preview if the console frames this page. Only a page of this origin can set it. */
 const preview = () => frameElement as { campaign?: Schemas["Campaign"]; game?: Game } | null;
 
 export class CampaignView extends View {
@@ -77,7 +77,7 @@ export class CampaignView extends View {
   async #load(): Promise<void> {
     this.#askedAtMs = now();
     const campaign = preview()?.campaign ?? (await session.client.get(`/campaigns/${this.campaignId}`));
-    // The first answer may move the clock by hours.
+    // Read the clock after the answer, because the first one may correct it by hours.
     this.#askedAtMs = now();
     // The API's state decides, because our clock may be slightly ahead.
     const isRead = campaign.state !== "upcoming" || campaign.rains.some(({ packets }) => packets.length);
@@ -86,9 +86,9 @@ export class CampaignView extends View {
     const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
     const games = this.#gamesOf(campaign);
     await Promise.all(games.map((game) => modules[game]()));
-    // A friend's link and a notice of a prize lead to the lottery.
+    // An inviter's link and a notice of a prize open the lottery.
     const isLottery = new URLSearchParams(location.search).has("inviter") || location.hash === "#prizes";
-    // A rain that begins later does not take the place of the lottery.
+    // A rain that starts later must not replace the lottery.
     if (isRead) this.game ??= preview()?.game ?? (isLottery ? games.at(-1) : games[0]);
     if (!this.campaign) this.#name(campaign);
     this.#isRead = isRead;
@@ -111,28 +111,28 @@ export class CampaignView extends View {
     if (!campaign || document.hidden) return;
     const { starts_at_ms: startsAtMs, ends_at_ms: endsAtMs } = campaign;
     const nowMs = now();
-    // Renders again only while a countdown is shown.
+    // Re-render only while a countdown is visible.
     if (startsAtMs > nowMs - 1000) this.requestUpdate();
     const lookAtMs = this.#isRead ? 0 : Math.min(startsAtMs + this.#spreadMs, this.#idsMs(campaign.rains[0]));
     const nextMs = this.#isRead ? this.#nextLookMs(campaign) : this.#askedAtMs + SPREAD_MS;
     if (nowMs < Math.max(lookAtMs, nextMs) || campaign.state === "ended") return;
-    // One poll after the end shows that it is over.
+    // Poll once more after the end to show that the campaign is over.
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
-  /** Time of the next poll: players of a rain request its ids once, and its podium once after the end. */
+  /** Returns the time of the next poll. Players of a rain poll once for its ids and once, after the end, for its podium. */
   #nextLookMs({ rains }: Schemas["Campaign"]): number {
-    // The last answer has no podium of a round that ended after it.
+    // The last answer lacks the podium of a round that ended after it.
     const round = rains.find(({ ends_at_ms: endMs }) => endMs > this.#askedAtMs);
     if (!round) return this.#askedAtMs + LOOK_MS;
     if (round.packets.length) return round.ends_at_ms + SPREAD_MS + this.#spreadMs;
     const idsMs = this.#idsMs(round);
     const calmMs = this.#askedAtMs + CALM_LOOK_MS;
-    // A poll shortly before would be an extra one.
+    // Skip a regular poll shortly before the poll for the ids.
     return calmMs < idsMs - CALM_LOOK_MS / 2 ? calmMs : Math.max(idsMs, this.#askedAtMs + IDS_SPREAD_MS);
   }
 
-  /** Time to read the ids of a round. */
+  /** Returns the time to poll for the packet ids of a round. */
   #idsMs(round: Schemas["RainRound"] | undefined): number {
     return round ? round.starts_at_ms - IDS_AHEAD_MS + (IDS_SPREAD_MS * this.#spreadMs) / SPREAD_MS : Infinity;
   }
@@ -187,7 +187,7 @@ export class CampaignView extends View {
           </div>`
         : nothing}
       ${games.map((game) =>
-        // An opened game continues while the other one is shown.
+        // Keep an opened game mounted while the other one is visible.
         this.#opened.has(game)
           ? html`<div ?hidden=${game !== shown}>${this.#game(game, campaign)}</div>`
           : nothing,
@@ -210,7 +210,7 @@ export class CampaignView extends View {
     this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
-  /** The rain comes first because it is short. An existing one stays, with the user's catches. */
+  /** Returns the games. The rain comes first because it is short, and stays after its end for the user's catches. */
   #gamesOf(campaign: Schemas["Campaign"]): Game[] {
     if (!campaign.prizes.length) return ["rain"];
     return this.#hasRain ? ["rain", "lottery"] : ["lottery"];
@@ -250,7 +250,7 @@ export class CampaignView extends View {
   };
 }
 
-/** A moment in the campaign's own zone, which is named: friends in other zones read the same. */
+/** Formats a time with the name of the campaign's time zone, so that friends in other zones read the same text. */
 function momentOf(atMs: number, timeZone: string): string {
   const time = { hour: "2-digit", minute: "2-digit", hour12: false } as const;
   const moment = formatTime(atMs, { month: "long", day: "numeric", ...time, timeZone });
@@ -258,7 +258,7 @@ function momentOf(atMs: number, timeZone: string): string {
   return t("moment", { moment, zone: pieces.find(({ type }) => type === "timeZoneName")!.value });
 }
 
-/** 3,723,000 -> ["01", ":", "02", ":", "03"], each number a block. */
+/** 3,723,000 -> ["01", ":", "02", ":", "03"], with each number in its own block. */
 function digitsOf(leftMs: number) {
   const s = Math.ceil(leftMs / 1000);
   return [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60].map(

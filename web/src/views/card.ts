@@ -28,7 +28,7 @@ export function drawCard(
   return canvas;
 }
 
-/** A red card, and a golden pen that writes in its middle. */
+/** Returns an empty red card, and a drawing context with golden, centered text. */
 export function blankCard(art?: HTMLImageElement): { canvas: HTMLCanvasElement; pen: CanvasRenderingContext2D } {
   const canvas = document.createElement("canvas");
   canvas.width = WIDTH;
@@ -41,7 +41,7 @@ export function blankCard(art?: HTMLImageElement): { canvas: HTMLCanvasElement; 
   return { canvas, pen };
 }
 
-/** The cover, if it is on the page's origin: another host's picture would lock the canvas. */
+/** Loads the cover if it is on the page's origin. A picture from another origin would taint the canvas. */
 export async function loadArt(url: string | null | undefined): Promise<HTMLImageElement | undefined> {
   if (!url || new URL(url, location.href).origin !== location.origin) return undefined;
   const art = new Image();
@@ -52,7 +52,7 @@ export async function loadArt(url: string | null | undefined): Promise<HTMLImage
   );
 }
 
-/** Draws a cover over the upper half, under a shade that words can be read on. */
+/** Draws a cover over the upper half, with a shade that keeps the text legible. */
 function drawArt(pen: CanvasRenderingContext2D, art: HTMLImageElement): void {
   const height = 560;
   const scale = Math.max(WIDTH / art.naturalWidth, height / art.naturalHeight);
@@ -106,7 +106,7 @@ function drawCode(pen: CanvasRenderingContext2D, modules: boolean[][]): void {
   );
 }
 
-/** At most three lines; Chinese breaks anywhere. */
+/** Breaks *text* into at most three lines. Chinese can break anywhere. */
 function linesOf(pen: CanvasRenderingContext2D, text: string, width: number): string[] {
   const lines = [""];
   for (const letter of graphemes(text)) {

@@ -1,11 +1,11 @@
-/** The shares of a campaign's rain that a user has: also those that another device caught. */
+/** Shares of a campaign's rain that the user has, including those caught on another device. */
 
 import type { Client, Schemas } from "../api/client.ts";
 
-/** Amounts in fen by packet, the newest first. */
+/** Amounts in fen by packet, newest first. */
 export type Catches = ReadonlyMap<string, number>;
 
-/** Pages of shares to read for one campaign; no user catches more. */
+/** Maximum pages of shares to read for one campaign. No user catches more. */
 const PAGES_MAX = 5;
 
 export async function catchesOf(client: Client, campaign: Schemas["Campaign"]): Promise<Catches> {

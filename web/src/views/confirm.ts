@@ -1,4 +1,4 @@
-/** The host's own check of its user, by a PIN or a passkey, before money leaves the balance. */
+/** Confirmation on the host's page, by a PIN or a passkey, before money leaves the balance. */
 
 import { newKey } from "../api/keys.ts";
 import { Problem } from "../api/problems.ts";
@@ -7,10 +7,10 @@ import { session } from "../session.ts";
 import { tab } from "../store.ts";
 
 const SLOT = "redpacket.confirm";
-/** An answer that is older needs a new check. */
+/** Milliseconds for which a confirmation is valid. */
 const LIFE_MS = 300_000;
 
-/** A write that waits for the host. It stays in this tab, so no link can make or change it. */
+/** A write that waits for the host's confirmation. It is stored in this tab, so no link can create or change it. */
 interface Waiting {
   state: string;
   deed: string;
@@ -19,7 +19,7 @@ interface Waiting {
   askedAtMs: number;
 }
 
-/** Leaves for the host, which leads back with the state; returns if the user comes back without it. */
+/** Redirects to the host, which redirects back with the state. Returns if the user comes back without it. */
 export async function askHost(url: string, deed: string, body: object, fen: number): Promise<void> {
   const { sub } = session.person ?? {};
   const waiting: Waiting = { state: newKey(), deed, body, sub, askedAtMs: now() };
@@ -32,7 +32,7 @@ export async function askHost(url: string, deed: string, body: object, fen: numb
   await new Promise((back) => addEventListener("pageshow", back, { once: true }));
 }
 
-/** Returns the body that the host has confirmed with this page load, once. */
+/** Returns, once, the body that the host confirmed by redirecting to this page. */
 export function confirmedBody(deed: string): object | undefined {
   const state = new URLSearchParams(location.search).get("confirmed");
   if (!state) return undefined;

@@ -1,4 +1,4 @@
-/** A button that copies a text, and says whether that worked. */
+/** A button that copies a text and shows whether that worked. */
 
 import { html } from "lit";
 
@@ -20,7 +20,7 @@ class CopyButton extends View {
 
   async #copy(): Promise<void> {
     try {
-      // Pages without TLS have no clipboard.
+      // Pages without TLS have no clipboard API.
       await navigator.clipboard.writeText(this.text);
       this.outcome = "copied";
     } catch {

@@ -1,4 +1,4 @@
-/** Covers that ship with the page, a picture of one's own, and how the packet looks with the chosen one. */
+/** Choice of a cover, from the gallery or an uploaded picture, with a preview of the packet. */
 
 import { html, nothing } from "lit";
 
@@ -81,13 +81,13 @@ class Covers extends View {
       const sent = await session.client.ask<Schemas["UploadedPicture"]>("POST", "/me/pictures", { body });
       this.own = sent.cover_url;
       await this.updateComplete;
-      // The form reads the choice.
+      // Select the radio button, which the form reads.
       this.querySelector<HTMLInputElement>(`[value="${sent.cover_url}"]`)?.click();
     });
     this.upload = undefined;
   };
 
-  /** A client that knows one packet, so that the element itself is the preview. */
+  /** Returns a client with a single fake packet, so that the real element renders the preview. */
   #preview(cover_url: string | undefined, greeting: string): Client {
     const shown = `${cover_url} ${greeting} ${session.person?.nickname}`;
     if (this.#client && shown === this.#shown) return this.#client;

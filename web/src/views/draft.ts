@@ -1,4 +1,4 @@
-/** Typed values of the send form, and the request that they mean. */
+/** Typed values of the send form, and the request body made from them. */
 
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
@@ -9,25 +9,25 @@ import { now } from "../now.ts";
 export interface Draft {
   kind: "lucky" | "equal";
   split: string;
-  /** The total of a lucky packet, each share of an equal one. */
+  /** The total of a lucky packet, or the amount of each share of an equal one. */
   amount: string;
   count: string;
   greeting: string;
   life: string;
-  /** Local date and time before which nobody can grab; empty for now. */
+  /** Local date and time of the start. Empty means now. */
   starts?: string;
-  /** Anyone with the link, the first who opens it, or the chosen people. */
+  /** Anyone with the link, the first user who opens it, or the chosen users. */
   audience: "all" | "one" | "some";
-  /** Tokens of the users who were chosen from a list. */
+  /** Tokens of users chosen from a list. */
   people: string[];
-  /** Tokens that were typed. */
+  /** Typed user tokens. */
   recipients?: string;
   passphrase?: string;
   two_step?: string;
   sealed?: string;
-  /** A picture of the gallery, or an uploaded one. */
+  /** A picture from the gallery, or an uploaded one. */
   cover?: string;
-  /** A picture of another host; it takes precedence. */
+  /** URL of a picture on another host. It takes precedence. */
   cover_link?: string;
   pay_with?: string;
 }
@@ -43,7 +43,7 @@ export const EMPTY: Draft = {
   people: [],
 };
 
-/** A form as a draft. */
+/** Reads a form as a draft. */
 export function draftOf(form: HTMLFormElement): Draft {
   const data = new FormData(form);
   const fields = Object.fromEntries(data) as Partial<Draft>;
@@ -58,7 +58,7 @@ export function countOf(draft: Draft): number | undefined {
   return count >= 1 && count <= COUNT_MAX ? count : undefined;
 }
 
-/** Undefined where amount or count can't be read. */
+/** Returns the total in fen, or undefined if the amount or count can't be parsed. */
 export function totalFenOf(draft: Draft): number | undefined {
   const fen = parseAmount(draft.amount);
   const count = countOf(draft);
@@ -73,14 +73,14 @@ export function recipientsOf(draft: Draft): string[] {
   return [...new Set([...draft.people, ...pasted.filter(Boolean)])];
 }
 
-/** A start may be this far ahead. */
+/** Maximum time in ms from now to the start. */
 const AHEAD_MAX_MS = 30 * 86_400_000;
 
 export type Wrong =
   | ("bad_amount" | "unread_amount" | "bad_count" | "bad_cover" | "bad_start")
   | ("no_people" | "too_small" | "too_large");
 
-/** The first error of each field; limits are checked while the user types. */
+/** Returns the first error of each field. It runs while the user types. */
 export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[], nowMs = now()) {
   const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people" | "starts", Wrong>> = {};
   const count = countOf(draft);
@@ -96,7 +96,7 @@ export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly strin
   return wrong;
 }
 
-/** Whether a picture may be a cover here, by the rule of the API; no picture may. */
+/** Returns whether the API accepts *url* as a cover. An empty URL is valid. */
 export function isCover(url: string, hosts: readonly string[]): boolean {
   if (!url) return true;
   const host = new RegExp(COVER_PATTERN).exec(url)?.[1]?.toLowerCase();

@@ -1,4 +1,4 @@
-/** The early end of one's own packet. */
+/** Early end of the sender's own packet. */
 
 import { html } from "lit";
 
@@ -8,10 +8,10 @@ import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { ask } from "./ask.ts";
 
-/** Repeats of an end whose outcome is unknown; repeats change nothing. */
+/** Maximum repeats of an end with an unknown outcome. Ending is idempotent. */
 const REPEATS = 6;
 
-/** Asks the sender, and ends *packet* after consent; returns whether it did. */
+/** Asks the sender for consent and ends *packet*. Returns whether it did. */
 export async function endPacket({ packet_id: id, status }: Packet): Promise<boolean> {
   const hint = html`<p>${t(status === "unpaid" ? "end_unpaid_hint" : "end_hint")}</p>`;
   if (!(await ask(t("end_title"), hint, { yes: f("end_now"), no: t("cancel") }))) return false;

@@ -13,7 +13,7 @@ import { atMost, problemView, typed, View } from "./view.ts";
 
 const SEALS = ["fu", "xi", "lu", "shou", "cai", "an", "chun", "long"] as const;
 
-/** Opens the sheet. One that is only offered stays closed for a user whose name the API knows. */
+/** Opens the sheet. If *isOffered*, it stays closed for users who already have a name. */
 export async function askFace(isOffered = false): Promise<void> {
   const me = await session.client.get("/me");
   session.noteFace(me);
@@ -34,9 +34,9 @@ class FaceSheet extends Sheet {
   };
   me!: Me;
   declare nickname: string;
-  /** URL or path of the chosen picture; empty shows the letter. */
+  /** URL or path of the chosen picture. Empty shows the first letter of the name. */
   declare picture: string;
-  /** The own picture; empty if a seal is chosen. */
+  /** The user's own picture. Empty if a seal is chosen. */
   declare own: string;
   declare state: "idle" | "saving" | "uploading" | "bad_picture";
 
@@ -102,7 +102,7 @@ class FaceSheet extends Sheet {
     `;
   }
 
-  /** Offers the name and picture of the provider, which asks the user and redirects back here. */
+  /** Renders the offer to import name and picture from the provider, which asks the user and redirects back. */
   #ownFace() {
     const provider = signInProvider(session.config);
     if (!provider?.app?.hasFaces?.(session.config!) || session.person?.picture) return nothing;

@@ -1,4 +1,4 @@
-/** Errors of a form that the API reports, each shown at its field. */
+/** Form errors from the API, each shown at its field. */
 
 import type { Problem } from "../api/problems.ts";
 import { language } from "../i18n/language.ts";
@@ -9,10 +9,10 @@ type Field = HTMLInputElement;
 
 let noteCount = 0;
 
-/** Removes the error shown at a field. */
+/** Callbacks that remove the error shown at a field. */
 const told = new WeakMap<Field, () => void>();
 
-/** Shows each error of *problem* at its field of *root*, and focuses the first; returns whether there is one. */
+/** Shows each error of *problem* at its field in *root*, and focuses the first. Returns whether there is one. */
 export function markFields(root: ParentNode, { code, errors }: Problem): boolean {
   let first: Field | undefined;
   for (const { field: name, message } of errors) {
@@ -21,12 +21,12 @@ export function markFields(root: ParentNode, { code, errors }: Problem): boolean
     tell(field, textOf(name, message) ?? problemText(code));
     first ??= field;
   }
-  // A field that is still disabled, as during its request, cannot be focused.
+  // Focus later: a field that is disabled during the request can't be focused yet.
   setTimeout(() => first?.focus());
   return first !== undefined;
 }
 
-/** Shows *problem* at *field* and focuses it, "" for none; returns whether the field is valid. */
+/** Shows *problem* at *field* and focuses it; "" clears it. Returns whether the field is valid. */
 export function markField(field: Field, problem: string): boolean {
   told.get(field)?.();
   if (!problem) return field.reportValidity();
@@ -35,14 +35,14 @@ export function markField(field: Field, problem: string): boolean {
   return false;
 }
 
-/** Tells what the browser refuses at the field: its own bubbles speak the browser's language, not the page's. */
+/** Shows validation errors at the field, because the browser's own bubbles use the browser's language. */
 addEventListener(
   "invalid",
   (event) => {
     event.preventDefault();
     const field = event.target as Field;
     tell(field, ruleOf(field));
-    // All fields of the form are told in turn; the first one gets the focus.
+    // The event fires for each invalid field in turn. Only the first gets the focus.
     if (isTelling) return;
     isTelling = true;
     field.focus();
@@ -53,7 +53,7 @@ addEventListener(
 
 let isTelling = false;
 
-/** The broken rule of a field, in the reader's language. */
+/** Returns the rule that a field violates, in the reader's language. */
 function ruleOf({ validity, validationMessage, type, min, max }: Field): string {
   if (validity.customError) return validationMessage;
   if (validity.valueMissing) return p(/^(file|select)/.test(type) ? "choose" : "fill_in");
@@ -62,7 +62,7 @@ function ruleOf({ validity, validationMessage, type, min, max }: Field): string 
   return problemText("invalid_request");
 }
 
-/** The field of an API name, or of the list or object that contains it. */
+/** Returns the field for an API name, or the field for the list or object that contains it. */
 function fieldOf(root: ParentNode, name: string): Field | undefined {
   for (let path = name; path; path = path.slice(0, Math.max(0, path.lastIndexOf(".")))) {
     const at = CSS.escape(path);
@@ -76,7 +76,7 @@ function tell(field: Field, text: string): void {
   told.get(field)?.();
   const note = document.createElement("small");
   note.className = "refused";
-  // Fields of several forms have the same name, and some have none.
+  // Use a counter: several forms share field names, and some fields have no name.
   note.id = `refused-${++noteCount}`;
   note.textContent = text;
   const label = field.closest(".field");
@@ -98,7 +98,7 @@ function tell(field: Field, text: string): void {
   field.addEventListener("input", end, { once: true });
 }
 
-/** A rule of the API in the reader's language. */
+/** Translates a validation message of the API to the reader's language. */
 function textOf(name: string, message: string): string | undefined {
   const [letter] = /U\+[0-9A-F]{4,6}/.exec(message) ?? [];
   if (letter) return p("bad_letter", { letter });

@@ -21,7 +21,7 @@ type Page = Packets | Schemas["Transfers"];
 
 const TABS: Tab[] = ["received", "sent", "transfers"];
 const FIRST_YEAR = 2026;
-/** Kinds of transfers that have words; a new one is shown as "other". */
+/** Transfer kinds with their own texts. An unknown kind shows as "other". */
 const KINDS = "deposit send settle refund payment withdrawal withdrawal_returned campaign_money".split(" ");
 
 export class Home extends View {
@@ -61,7 +61,7 @@ export class Home extends View {
     const [me, first] = await Promise.all([session.client.get("/me"), this.#read(tab)]);
     this.me = me;
     noteBalance(me.balance_fen);
-    // A list that was extended keeps its place.
+    // Keep a list to which the reader has added pages.
     if (this.page === page && (page?.items.length ?? 0) <= first.items.length) this.page = first;
   }
 
@@ -77,7 +77,7 @@ export class Home extends View {
     if (!cursor) this.page = undefined;
     const page = await this.#read(tab, cursor);
     if (this.tab !== tab) return;
-    // Sums are of all pages; only the items are added.
+    // Totals cover all pages, so only items are appended.
     const items = cursor && this.page ? [...this.page.items, ...page.items] : page.items;
     this.page = { ...page, items } as Page;
   }
@@ -120,7 +120,7 @@ export class Home extends View {
   }
 
   #choose(tab: Tab): void {
-    // A reload and Back find the tab in the address.
+    // Store the tab in the URL for a reload and for Back.
     history.replaceState(history.state, "", `/?tab=${tab}`);
     void this.attempt(() => this.#show(tab));
   }
@@ -220,7 +220,7 @@ export class Home extends View {
   }
 }
 
-/** Number of unread notices; the API counts those of one page. */
+/** Renders the number of unread notices. The API counts only those on the first page. */
 function badgeView(count: number) {
   const shown = count > 9 ? "9+" : String(count);
   return html`<i class="badge"><span aria-hidden="true">${shown}</span><span class="unseen">${t("unread", { n: shown })}</span></i>`;

@@ -1,4 +1,4 @@
-/** A lottery: a wheel or a scratch card, its odds, help of friends, won prizes, and draws that can be checked. */
+/** A lottery: a wheel or a scratch card, its odds, help from friends, won prizes, and verifiable draws. */
 
 import { html, nothing } from "lit";
 
@@ -26,7 +26,7 @@ type Tab = "wheel" | "scratch" | "my_prizes";
 
 const REPEATS = 12;
 const TABS: Tab[] = ["wheel", "scratch", "my_prizes"];
-/** Pages of draws that are searched for prizes. */
+/** Maximum pages of draws to search for won prizes. */
 const PAGES_MAX = 20;
 
 export class Lottery extends View {
@@ -59,9 +59,9 @@ export class Lottery extends View {
   /** Whether the address for the prize of the dialog was just saved. */
   declare isSaved: boolean;
   declare draws: Draw[];
-  /** Draws that won; undefined before they are loaded. */
+  /** Winning draws. Undefined until they are loaded. */
   declare won: Draw[] | undefined;
-  /** Attempts and wins that the rules still allow today; null without a limit, or before it is known. */
+  /** Attempts and wins left today. Null if unlimited or not loaded yet. */
   declare attemptsLeft: number | null;
   declare winsLeft: number | null;
   declare checked: Record<string, Checked>;
@@ -77,7 +77,7 @@ export class Lottery extends View {
     this.isTold = true;
     this.isSaved = false;
     this.draws = [];
-    // A visitor without a token has the limits of the rules.
+    // A visitor without a token sees the limits from the rules.
     this.attemptsLeft = this.winsLeft = null;
     this.checked = {};
     this.myToken = "";
@@ -101,7 +101,7 @@ export class Lottery extends View {
         this.#readDraws(),
       ]);
       this.myToken = me.user_token;
-      // A draw whose answer was lost in a reload is repeated.
+      // Repeat a draw whose answer was lost in a reload.
       if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
     });
   }
@@ -163,7 +163,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Shows before a draw what the rules still allow today. */
+  /** Renders the attempts and wins left today. */
   #left() {
     if (this.#isOver) return html`<p class="hint center" role="status">${t("wins_used")}</p>`;
     const { attempts_per_user_per_day: attempts, wins_per_user_per_day: wins } = this.campaign.rules;
@@ -205,7 +205,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Whether today's wins are used up, so that each further draw would miss and cost an attempt. */
+  /** Whether today's wins are used up, so that further draws would miss and cost attempts. */
   get #isOver(): boolean {
     return this.winsLeft === 0;
   }
@@ -285,7 +285,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** The won prize, above everything else: the dialog asks its winner for the next step. */
+  /** Renders the dialog about a won prize, with the winner's next step. */
   #prize() {
     const { prize, code, draw_id } = this.result!;
     if (!prize || !this.isShown) return nothing;
@@ -309,7 +309,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Won prizes with their states. */
+  /** Renders the won prizes with their states. */
   #won() {
     if (!this.won) return this.problem ? nothing : loadingView();
     if (this.won.length === 0) return html`<p class="card empty">${t("no_prizes")}</p>`;
@@ -434,7 +434,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Asks the winner of goods for an address, and shows the delivery's state. */
+  /** Renders the address form for a winner of goods, and the delivery status. */
   #address(drawId: string) {
     if (!this.has("rp-address", () => import("./address.ts"))) return nothing;
     return html`<rp-address .campaignId=${this.campaign.campaign_id} .drawId=${drawId}></rp-address>`;
@@ -452,7 +452,7 @@ function titleOf(prize: { title: string; amount_fen: number | null } | null): st
   return prize.amount_fen ? `${prize.title} ${money(prize.amount_fen)}` : prize.title;
 }
 
-/** The picture of a prize, if it is on a host that the deployment allows. */
+/** Returns the picture of a prize if the deployment allows its host. */
 function pictureOf({ image_url }: { image_url: string | null }): string | undefined {
   return image_url && (image_url.startsWith("/pictures/") || isCover(image_url, session.config?.cover_hosts ?? [])) ? image_url : undefined;
 }

@@ -1,4 +1,4 @@
-/** The sheet before and while money moves, and its receipt. */
+/** The sheet that asks for consent, shows the progress of a money movement, and then its receipt. */
 
 import { html, nothing } from "lit";
 
@@ -23,24 +23,24 @@ interface Shown {
 }
 
 export interface Deed<Made> extends Shown {
-  /** Name of the write; money leaves the balance by all but a payment. */
+  /** Name of the write. All except a payment take money from the balance. */
   name: "send" | "payment" | "withdrawal";
   body: object;
   work: (onRepeat: () => void) => Promise<Made>;
-  /** Tops up what the balance lacks; undefined if the balance is not needed. */
+  /** Tops up the missing amount. Undefined if the write does not use the balance. */
   topUp?: (order: Order) => Promise<unknown>;
 }
 
-/** An amount with its symbol in small type. */
+/** Renders an amount with its symbol in small type. */
 export function sumView(fen: number) {
   const [before, after] = affixes();
   return html`<small>${before}</small>${grouped(fen)}<small>${after}</small>`;
 }
 
 /**
- * Asks for consent, then shows the work. Returns its result, or undefined if the user went back.
+ * Asks for consent, then shows progress. Returns the result, or undefined if the user went back.
  *
- * If the balance is too low, the sheet says how much is missing and tops that up instead.
+ * If the balance is too low, the sheet shows the missing amount and offers to top it up instead.
  */
 export async function move<Made>(deed: Deed<Made>, isAgreed = false, balanceFen = Infinity): Promise<Made | undefined> {
   const { topUp } = deed;
@@ -61,7 +61,7 @@ export async function move<Made>(deed: Deed<Made>, isAgreed = false, balanceFen 
     return await deed.work(() => (sheet.state = "repeating"));
   } catch (error) {
     if (!topUp || problemOf(error).code !== "insufficient_funds") throw error;
-    // The money went elsewhere meanwhile.
+    // Another write has used the balance in the meantime.
     sheet.balanceFen = noteBalance((await session.client.get("/me")).balance_fen);
     sheet.state = "short";
     await lack(sheet, topUp);
@@ -71,7 +71,7 @@ export async function move<Made>(deed: Deed<Made>, isAgreed = false, balanceFen 
   }
 }
 
-/** Waits for a way to top up; nothing of the deed itself is done. */
+/** Waits for the user to choose a way to top up. The original write is not sent. */
 async function lack(sheet: MoneySheet, topUp: (order: Order) => Promise<unknown>): Promise<void> {
   const order = await sheet.chosen;
   if (order) await topUp(order);
@@ -165,7 +165,7 @@ class MoneySheet extends Sheet {
   };
 
   readonly #onCancel = (event: Event) => {
-    // The outcome is about to be shown here.
+    // Keep the sheet open to show the outcome.
     if (this.state === "working" || this.state === "repeating") event.preventDefault();
   };
 

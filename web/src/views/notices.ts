@@ -1,4 +1,4 @@
-/** Notices of the last 30 days: what happened to the user's packets, prizes and withdrawals. */
+/** Notices of the last 30 days about the user's packets, prizes and withdrawals. */
 
 import { html, nothing } from "lit";
 
@@ -15,7 +15,7 @@ import "./user.css";
 type Page = Schemas["Notices"];
 type Notice = Page["items"][number];
 
-/** Signs of the kinds that have words; a new one is shown as "other". */
+/** Icons of the known kinds of notices. An unknown kind shows as "other". */
 const SIGNS: Record<string, string> = {
   packet_emptied: "🧧",
   packet_refunded: "↩️",
@@ -28,7 +28,7 @@ const SIGNS: Record<string, string> = {
 
 export class Notices extends View {
   static override properties = { ...View.properties, page: { state: true } };
-  /** All items that were read; the first `unread` ones are marked. */
+  /** All loaded items. The first `unread` ones are marked. */
   declare page: Page | undefined;
 
   override connectedCallback(): void {
@@ -44,12 +44,12 @@ export class Notices extends View {
     return session.client.get<Page>(`/me/notices?${new URLSearchParams(cursor && { cursor })}`);
   }
 
-  /** Adds new notices in front, because the API counts them as read from now on. */
+  /** Prepends new notices and keeps old marks, because the API now counts all of them as read. */
   override async refresh(): Promise<void> {
     const [first, { page }] = [await this.#read(), this];
     const known = new Set(page?.items.map((item) => JSON.stringify(item)));
     const items = first.items.filter((item) => !known.has(JSON.stringify(item)));
-    // Other notices may be between pages without a common one.
+    // Without a common item, the pages may have a gap between them.
     if (!page || items.length === first.items.length) this.page = first;
     else this.page = { ...page, items: [...items, ...page.items], unread: items.length + page.unread };
   }

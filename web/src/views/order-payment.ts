@@ -1,4 +1,4 @@
-/** Payments: orders one after the user's consent, and opens the page that pays it. */
+/** Order of a payment after the user's consent; then the page opens the payment. */
 
 import type { AnswerOf, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
@@ -11,10 +11,10 @@ import { move, type Rows } from "./money.ts";
 
 export type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
-/** Repeats of an order whose outcome is unknown, with its key. */
+/** Maximum repeats of an order with an unknown outcome, all with the same key. */
 const REPEATS = 12;
 
-/** Returns whether the user agreed; *isAgreed* continues an order that a reload interrupted. */
+/** Orders a payment. Returns whether the user agreed. *isAgreed* continues an order that a reload interrupted. */
 export async function orderPayment(order: Order, isAgreed = false): Promise<boolean> {
   const body = { ...order, method: methodOf(order.channel) };
   const rows: Rows = [
@@ -30,7 +30,7 @@ export async function orderPayment(order: Order, isAgreed = false): Promise<bool
   return made !== undefined;
 }
 
-/** Posts *body* with a key that a reload keeps, until the answer is certain. */
+/** Posts *body* with a key that survives a reload until the outcome is certain. */
 export async function writeOnce<Path extends "/me/payments" | "/me/withdrawals">(
   name: string,
   path: Path,

@@ -1,4 +1,4 @@
-/** One packet on its own page, and where to go from it. */
+/** One packet on its own page, with links to next steps. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -43,7 +43,7 @@ export class PacketView extends View {
     if (matchMedia(WIDE).matches) void this.#drawCode();
   }
 
-  /** A wide screen has room for a QR code for phones. */
+  /** Draws a QR code for phones, for which a wide screen has room. */
   async #drawCode(): Promise<void> {
     const { codeOf } = await import("./qr.ts");
     this.code = await codeOf(location.origin + location.pathname + location.search, f("scan_to_open"));
@@ -100,7 +100,7 @@ export class PacketView extends View {
     this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
-  /** Fills the send form with the luckiest share, for the same number of users. */
+  /** Prefills the send form with the user's share, for the same number of users. */
   readonly #relay = () => {
     const { claim, cover, packet } = this.querySelector<RedPacket>("red-packet")!.flow!;
     const count = Math.min(packet!.count, claim!.amount_fen, RELAY_COUNT_MAX);
@@ -137,7 +137,7 @@ export class PacketView extends View {
     if (packet?.status === "open") note(packet.packet_id, packet.commitment);
   };
 
-  /** Names the document, and in a provider's app the card of its link, by the packet; never an exclusive one. */
+  /** Sets the document's title and, in a provider's app, the link's card. An exclusive packet stays unnamed. */
   #name(cover: Cover): void {
     if (this.#isNamed) return;
     this.#isNamed = true;

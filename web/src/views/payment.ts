@@ -1,4 +1,4 @@
-/** One payment: the code to scan, until it is paid; then on to the packet that it pays for. */
+/** One payment: the code to scan until it is paid, then a redirect to the packet that it pays for. */
 
 import { html, nothing } from "lit";
 
@@ -79,7 +79,7 @@ export class PaymentView extends View {
 
   #how(payment: Schemas["Payment"]) {
     const provider = PROVIDERS[payment.channel];
-    // The host's wallet may name its page, as `url`.
+    // The host's wallet may supply the URL of its payment page.
     const url = payment.host?.url?.startsWith("https:") ? payment.host.url : undefined;
     if (url) return html`<a class="gold" href=${url}>${t("pay_open", { way: say(provider, "name") })}</a>`;
     if (!provider.payment?.isForApp(payment)) {
@@ -90,7 +90,7 @@ export class PaymentView extends View {
     return html`<button class="gold" @click=${this.#pay}>${say(provider, "pay_here")}</button>`;
   }
 
-  /** A phone cannot scan its own screen, and an app's user cannot save a code: it pays on its own page. */
+  /** Renders a link to pay on another device: a phone can't scan its own screen. */
   #elsewhere({ packet_id }: Schemas["Payment"]) {
     const link = `${location.origin}${packet_id ? "/send" : "/wallet"}`;
     return html`

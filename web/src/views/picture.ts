@@ -1,9 +1,9 @@
-/** A drawn picture, saved as a PNG file; a provider's app shows it for a long press instead. */
+/** Download of a drawn picture as a PNG file. In a provider's app, the page shows it for a long press instead. */
 
 import { appHere } from "../providers/registry.ts";
 
 export async function savePicture(view: Element, canvas: HTMLCanvasElement, name: string): Promise<void> {
-  // Such an app cannot download, but saves a picture on a long press.
+  // A provider's app can't download files, but saves a picture on a long press.
   const sharing = await appHere()?.sharing();
   if (sharing) {
     sharing.showPicture(view, canvas.toDataURL());

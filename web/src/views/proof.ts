@@ -1,4 +1,4 @@
-/** The proof, checked here: the amounts are computed again and compared with the records. */
+/** The proof, verified in the browser: the amounts are recomputed and compared with the records. */
 
 import { html } from "lit";
 
@@ -12,7 +12,7 @@ import type { Verdict } from "../verify/packet.ts";
 import { noted } from "./commitments.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
-/** A larger number takes a phone seconds. */
+/** Maximum number of shares to verify. More take seconds on a phone. */
 const COUNT_MAX = 10_000;
 const SHOWN_MAX = 20;
 const SIGNS = { true: "✓", false: "✕", partly: "?" };

@@ -1,22 +1,22 @@
-/** A QR code as a picture, which a long press saves or reads. */
+/** A QR code as a picture, so that a long press can save or scan it. */
 
 import { html, type TemplateResult } from "lit";
 
 const MODULE_PX = 8;
-/** Readers want four light modules around the code. */
+/** Width of the light border in modules, which scanners require. */
 const BORDER = 4;
 
 export function qrView(modules: boolean[][], label: string) {
   return html`<img src=${pictureOf(modules)} alt=${label} />`;
 }
 
-/** The code of *link*, as a phone reads it. */
+/** Renders the QR code of *link*. */
 export async function codeOf(link: string, label: string): Promise<TemplateResult> {
   const { encode } = await import("uqr");
   return qrView(encode(link, { border: 0, ecc: "M" }).data, label);
 }
 
-/** A data URL, because a provider's app cannot save or read a blob. */
+/** Returns a data URL, because a provider's app can't save or scan a blob. */
 function pictureOf(modules: boolean[][]): string {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = (modules.length + 2 * BORDER) * MODULE_PX;

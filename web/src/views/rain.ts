@@ -1,4 +1,4 @@
-/** A packet rain: a full-screen round with many hits for each grab, and its result. */
+/** A packet rain: a full-screen round in which one grab covers many hits, and its result. */
 
 import { html, nothing } from "lit";
 
@@ -20,18 +20,18 @@ const COUNTDOWN_S = 3;
 const GRAB_GAP_MS = 1000;
 const LINGER_MS = 2000;
 const CLAIM_REPEATS = 8;
-/** States of a packet that has nothing more for this user. */
+/** States of a packet that has no share left for this user. */
 const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
-/** Whether only this packet refuses; otherwise every packet of the campaign does, now. */
+/** Returns whether *code* concerns only one packet. Other refusals concern the whole campaign. */
 const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
 type Round = Schemas["RainRound"];
 type Phase = "ready" | "counting" | "playing" | "over";
 
-/** Reports a share to the campaign's view. */
+/** Event that reports a share to the campaign's view. */
 export type Caught = CustomEvent<{ packet_id: string; amount_fen: number }>;
 
-/** Returns the claimed amount; opens a two-step packet as soon as it admits. */
+/** Claims a share and returns its amount in fen. Opens a two-step packet as soon as it admits the user. */
 async function takeShare(packetId: string): Promise<number> {
   const path = `/packets/${packetId}` as const;
   const ask = { body: {}, repeats: CLAIM_REPEATS };
@@ -63,17 +63,17 @@ export class Rain extends View {
   declare leftS: number;
   declare hits: number;
   declare banner: { text: string; isWin: boolean } | undefined;
-  /** Reason why the user can get nothing more. */
+  /** Reason why the user can't get another share. */
   declare refusal: string;
   declare isAsking: boolean;
   /** Hits since the last miss. */
   declare combo: number;
   declare misses: number;
   #bestCombo = 0;
-  /** The planned round that is played or was the last one. */
+  /** The current planned round, or the last one. */
   #planned: Round | undefined;
   readonly #gone = new Set<string>();
-  /** Different users begin with different packets. */
+  /** Random index, so that users start with different packets. */
   #turn = Math.floor(Math.random() * 100);
   #untilMs = 0;
   #freeAtMs = 0;
@@ -108,7 +108,7 @@ export class Rain extends View {
     return this.phase === "counting" || this.phase === "playing";
   }
 
-  /** The current planned round, or the next one, that this user did not play. */
+  /** The current or next planned round that this user has not played. */
   get #nextRound(): Round | undefined {
     const played = this.#planned?.starts_at_ms;
     return this.campaign.rains.find((round) => round.ends_at_ms > now() && round.starts_at_ms !== played);
@@ -123,7 +123,7 @@ export class Rain extends View {
     return ids.filter((id) => !this.#gone.has(id) && !this.catches.has(id));
   }
 
-  /** Why the user can't play; undefined if they can. */
+  /** Reason why the user can't play. Undefined if they can. */
   get #obstacle(): string | undefined {
     const { state, quota_per_user: quota } = this.campaign;
     if (state === "ended") return t("is_ended");
@@ -138,13 +138,13 @@ export class Rain extends View {
     if (["paused", "ended"].includes(this.campaign.state)) this.#end();
     // A planned round has the same length for all users.
     else if (this.#planned) return;
-    // The last share is seen before the round is over.
+    // Let the user see the last share before the round ends.
     else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, performance.now() + LINGER_MS);
   }
 
   override render() {
     const isRound = this.#isPlaying;
-    // A pause is shown below until it ends.
+    // The note about a pause is below, and stays until the pause ends.
     const isOver = this.phase === "over" && this.campaign.state !== "paused";
     return html`
       <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>
@@ -152,7 +152,7 @@ export class Rain extends View {
     `;
   }
 
-  /** The best claims of the last round, from the campaign's next poll. */
+  /** Renders the best claims of the last round. They arrive with the campaign's next poll. */
   #podium() {
     const podium = this.campaign.rains.findLast((round) => round.podium.length)?.podium;
     if (!podium || this.#isPlaying) return nothing;
@@ -166,7 +166,7 @@ export class Rain extends View {
     `;
   }
 
-  /** The next planned round, which begins without a tap. */
+  /** Renders the countdown to the next planned round, which starts without a tap. */
   #announced(round: Round) {
     const leftMs = round.starts_at_ms - now();
     return html`
@@ -239,7 +239,7 @@ export class Rain extends View {
     return [...this.catches.values()].reduce((all, amount) => all + amount, 0);
   }
 
-  /** Begins the planned round for all present users, three seconds before its start. */
+  /** Opens the planned round three seconds before its start if the user is present. */
   #join(): void {
     const round = this.#nextRound;
     if (this.#isPlaying || !round || document.hidden || !session.person || !round.packets.length) {
@@ -313,7 +313,7 @@ export class Rain extends View {
     void this.#grab();
   };
 
-  /** Grabs for all hits since the last grab. */
+  /** Sends one grab for all hits since the last grab. */
   async #grab(): Promise<void> {
     if (this.isAsking || this.phase !== "playing" || !this.#isWanted) return;
     const waitMs = this.#freeAtMs - performance.now();
@@ -349,7 +349,7 @@ export class Rain extends View {
     const isOver = OVER.includes(stateAfter(code));
     if (isOver && isOfPacket(code)) this.#gone.add(packetId);
     if (isOver && !isOfPacket(code)) {
-      // A pause ends when the campaign's view sees it.
+      // The campaign's view polls for the end of a pause.
       if (code !== "campaign_paused") this.refusal = code;
       this.#end();
       this.dispatchEvent(new Event("stale"));

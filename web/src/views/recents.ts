@@ -1,4 +1,4 @@
-/** People to choose from: claimers and senders in the sender's history. */
+/** Suggested recipients: claimers and senders from the user's history. */
 
 import { html } from "lit";
 
@@ -10,7 +10,7 @@ import { loadingView, problemView, View } from "./view.ts";
 
 type Person = Pick<Schemas["ShownPerson"], "user_token" | "nickname" | "avatar_url">;
 
-/** Packets of each list whose people are offered, and people of one packet. */
+/** Packets to search in each list. CLAIMS is the number of claims to read of one packet. */
 const PACKETS = 4;
 const CLAIMS = 20;
 const PEOPLE_MAX = 24;

@@ -1,11 +1,11 @@
-/** The scratch card: silver that a finger removes, or a button. */
+/** The scratch card: a silver layer that a finger or a button removes. */
 
 import { html, nothing, type PropertyValues } from "lit";
 
 import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
-/** Strokes after which the result is readable. */
+/** Strokes after which the whole result is revealed. */
 const STROKES_ENOUGH = 24;
 
 export class Scratch extends View {

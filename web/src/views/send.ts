@@ -22,11 +22,11 @@ import { atMost, boneView, problemView, View } from "./view.ts";
 import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
-/** Repeats of a send whose outcome is unknown, with its key. */
+/** Maximum repeats of a send with an unknown outcome, all with the same key. */
 const REPEATS = 12;
-/** Default without a limit from the deployment. */
+/** Maximum share in fen if the deployment configures none. */
 const SHARE_FEN_MAX = 20_000;
-/** Typed values, for the return from a payment. */
+/** Storage key of the typed values, which are restored after a payment. */
 const SLOT = "draft";
 
 export class Send extends View {
@@ -45,7 +45,7 @@ export class Send extends View {
   declare balanceFen: number | undefined;
   declare waitUntilMs: number;
   declare showsCovers: boolean;
-  /** First values of the fields; later input stays in them. */
+  /** Initial values of the fields. Later input lives in the fields. */
   readonly #kept = keptDraft();
 
   constructor() {
@@ -355,7 +355,7 @@ export class Send extends View {
     void this.#send(bodyOf(this.draft, p("default_greeting"), method));
   };
 
-  /** *isAgreed* continues a send that a reload interrupted or the host has confirmed. */
+  /** Sends *body*. *isAgreed* continues a send that a reload interrupted or the host confirmed. */
   async #send(body: Partial<Schemas["SendBody"]>, isAgreed = false): Promise<void> {
     this.isBusy = true;
     const work = async (onRepeat: () => void) => {
@@ -364,14 +364,14 @@ export class Send extends View {
         return await session.client.ask("POST", "/packets", { body, key, repeats: REPEATS, onRepeat });
       } catch (error) {
         const { isUncertain, code } = problemOf(error);
-        // An unknown outcome keeps its key: sending the same again can't pay twice. After a sign-in
-        // that was needed first, it is sent as it was.
+        // After an unknown outcome keep the key, so that a repeat can't pay twice. Also keep it for the
+        // repeat after a sign-in.
         if (!isUncertain && code !== "unauthorized") session.writes.end("send");
         throw error;
       }
     };
     const topUp = body.pay_with ? {} : { topUp: (order: Order) => orderPayment(order, true) };
-    // It may have grown since this page was opened.
+    // Reload the balance, which may have grown since the page opened.
     if (body.total_fen! > (this.balanceFen ?? Infinity)) await this.refresh().catch(() => undefined);
     const deed = { name: body.pay_with ? "payment" : "send", body, ...this.#summary(body), work, ...topUp } as const;
     await this.attempt(async () => {
@@ -386,7 +386,7 @@ export class Send extends View {
     if (this.problem?.retryAfterS) this.#wait(this.problem.retryAfterS);
   }
 
-  /** Lines of the sheet about a send. */
+  /** Returns the lines of the sheet about a send. */
   #summary({ kind, count, total_fen, recipients, pay_with, expires_in_s = 0, starts_at_ms }: Partial<Schemas["SendBody"]>) {
     const audience = recipients ? t("audience_some") : t(count === 1 ? "audience_one" : "audience_all");
     const balance = this.balanceFen === undefined ? "" : t("balance_is", { amount: spoken(this.balanceFen) });
@@ -416,7 +416,7 @@ function brief(fen: number): string {
 }
 
 function barView(place: number, height: number) {
-  // A fragment of SVG inside a template of HTML needs Lit's own tag for it.
+  // An SVG fragment inside an HTML template requires Lit's `svg` tag.
   return svg`<rect x=${place * 10 + 1.5} y=${40 - height} width="7" height=${height} rx="1.5" />`;
 }
 

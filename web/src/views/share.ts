@@ -40,7 +40,7 @@ export class ShareView extends View {
       this.link = `${location.origin}${path}`;
       const me = session.client.get("/me").catch(() => undefined);
       const { encode } = await import("uqr");
-      // Operators see whose link led to a claim.
+      // The link names its sharer, so that operators see who referred a claim.
       const via = (await me)?.user_token;
       if (via) this.link += `?via=${via}`;
       this.modules = encode(this.link, { border: 0, ecc: "M" }).data;
@@ -88,7 +88,7 @@ export class ShareView extends View {
     `;
   }
 
-  /** The link in a sentence for a chat: never an amount, and of an exclusive packet nothing. */
+  /** Returns a chat message with the link: never an amount, and no details of an exclusive packet. */
   #sentence(): string {
     const { packet, link } = this;
     if (!packet) return link;

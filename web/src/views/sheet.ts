@@ -1,4 +1,4 @@
-/** Base of sheets: a dialog over the page, which Back closes too. */
+/** Base of sheets: a modal dialog that Back also closes. */
 
 import "./sheet.css";
 import { View } from "./view.ts";

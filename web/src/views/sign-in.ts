@@ -1,4 +1,4 @@
-/** Choose a user locally, or go to the issuer. */
+/** Sign-in: a choice of users on a local stack, otherwise a link to the issuer. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -16,7 +16,7 @@ const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin"
 
 export class SignIn extends View {
   static override properties = { ...View.properties, code: { state: true } };
-  /** Shows the link to the provider's app on a computer's screen, for a phone. */
+  /** QR code of this page, which a phone scans with the provider's app. */
   declare code: TemplateResult | undefined;
 
   override connectedCallback(): void {

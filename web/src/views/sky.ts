@@ -1,4 +1,4 @@
-/** Falling packets of a rain on one canvas; they stand still for users who prefer reduced motion. */
+/** Falling packets of a rain on one canvas. They don't move if the user prefers reduced motion. */
 
 interface Drop {
   x: number;
@@ -6,16 +6,16 @@ interface Drop {
   speed: number;
   tilt: number;
   size: number;
-  /** Time of the hit: it turns to gold and vanishes. */
+  /** Time of the hit, after which the packet turns gold and vanishes. */
   hitAtMs: number;
 }
 
-/** Square pixels of the sky for each packet. */
+/** Square pixels of canvas for each packet. */
 const ROOM = 19_000;
 const DROPS_MIN = 14;
 const DROPS_MAX = 40;
 const FLIP_MS = 520;
-/** One packet in this many is big; its size doesn't change its amount. */
+/** One in this many packets is big. The size doesn't affect the amount. */
 const BIG_OF = 9;
 const BIG = 1.9;
 /** Pixels from the right edge to the purse. */
@@ -66,7 +66,7 @@ export class Sky {
     this.#pen.scale(sharp, sharp);
   }
 
-  /** A packet just above the sky. */
+  /** Returns a packet just above the visible area. */
   #drop(): Drop {
     const isBig = Math.random() * BIG_OF < 1;
     const size = (44 + Math.random() * 34) * (isBig ? BIG : 1);
@@ -110,7 +110,7 @@ export class Sky {
     for (const drop of this.#drops) this.#drawDrop(drop, drop.hitAtMs ? (nowMs - drop.hitAtMs) / FLIP_MS : 0);
   }
 
-  /** *age* is how much of the flip is over: 0 before the hit, up to 1. */
+  /** Draws one packet. *age* is the progress of the flip, from 0 before the hit to 1. */
   #drawDrop({ x, y, size, tilt, hitAtMs }: Drop, age: number): void {
     const pen = this.#pen;
     const turn = Math.cos(age * 2.5 * Math.PI);

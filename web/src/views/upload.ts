@@ -1,14 +1,14 @@
 /** A picture from a file, cropped and scaled down for the upload. */
 
-/** Twice the size at which a phone shows the upper half of a packet; transparent pixels get *fill*. */
+/** Size in pixels: twice that of the upper half of a packet on a phone. Transparent pixels become *fill*. */
 export const COVER = { width: 892, height: 750, fill: "#9d0f23" };
 export const AVATAR = { width: 192, height: 192, fill: "#fbe7bd" };
 export const PRIZE = { width: 480, height: 480, fill: "#ffffff" };
-/** The limit of the API. */
+/** Maximum size that the API accepts. */
 const BYTES_MAX = 300 * 1024;
 const QUALITIES = [0.86, 0.7, 0.5, 0.3];
 
-/** Returns base64; redrawn, so that a photo's location and camera are removed. */
+/** Returns the picture as base64. Redrawing removes metadata, such as a photo's location. */
 export async function pictureOf(file: Blob, { width, height, fill }: typeof COVER): Promise<string> {
   const image = await createImageBitmap(file);
   const scale = Math.max(width / image.width, height / image.height);
@@ -17,11 +17,11 @@ export async function pictureOf(file: Blob, { width, height, fill }: typeof COVE
   canvas.width = width;
   canvas.height = height;
   const pen = canvas.getContext("2d")!;
-  // Not every format of a transparent picture stays transparent.
+  // Fill the background first, because JPEG has no transparency.
   pen.fillStyle = fill;
   pen.fillRect(0, 0, width, height);
   pen.drawImage(image, (width - w) / 2, (height - h) / 2, w, h);
-  // Safari can't write WebP.
+  // Safari can't encode WebP.
   const type = canvas.toDataURL("image/webp").startsWith("data:image/webp") ? "image/webp" : "image/jpeg";
   for (const quality of QUALITIES) {
     const base64 = canvas.toDataURL(type, quality).split(",")[1]!;

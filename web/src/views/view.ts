@@ -1,4 +1,4 @@
-/** Base of all views: light DOM, so that one stylesheet dresses them, and words of the current language. */
+/** Base of all views: light DOM, so that one stylesheet applies, and texts in the current language. */
 
 import { html, LitElement, type TemplateResult } from "lit";
 
@@ -11,15 +11,15 @@ import { markField, markFields } from "./fields.ts";
 import { onReturn } from "../returned.ts";
 import { session } from "../session.ts";
 
-/** A screen with room beside a phone's column; the same value as in style.css. */
+/** Media query for screens with room beside the main column. Keep it in step with style.css. */
 export const WIDE = "(min-width: 900px)";
 
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
   declare problem: Problem | undefined;
-  /** The form that was sent last, where a view has several with the same fields. */
+  /** The form that was submitted last, for views with several forms with the same fields. */
   protected form: HTMLFormElement | undefined;
-  /** Elements whose modules this view asked for. */
+  /** Tags of elements whose modules are loading. */
   readonly #loading = new Set<string>();
   #forget: (() => void) | undefined;
 
@@ -44,10 +44,10 @@ export class View extends LitElement {
 
   /** Reloads the shown data, without hiding it, when the reader returns to the page. */
   async refresh(): Promise<void> {
-    // Views without data, or that poll.
+    // By default, do nothing: views without data, and views that poll.
   }
 
-  /** Runs *work* and shows its problem, if it has one. */
+  /** Runs *work* and shows its problem, if any. */
   protected async attempt(work: () => Promise<unknown>): Promise<void> {
     this.problem = undefined;
     try {
@@ -58,7 +58,7 @@ export class View extends LitElement {
     }
   }
 
-  /** Returns whether the element *tag* is there; loads it otherwise, and a problem's button tries again. */
+  /** Returns whether the element *tag* is defined, and otherwise loads it. After a failure, a button retries. */
   protected has(tag: string, load: () => Promise<unknown>): boolean {
     if (customElements.get(tag)) return true;
     if (!this.#loading.has(tag)) {
@@ -91,7 +91,7 @@ export function problemView(problem: Problem, retry = problem.retry): TemplateRe
   `;
 }
 
-/** Whether the page could be reloaded now. */
+/** Returns whether the server is reachable, so that a reload would work. */
 export function isUp(): Promise<boolean> {
   return fetch("/config.json", { cache: "no-store" }).then(
     ({ ok }) => ok,
@@ -105,25 +105,25 @@ export function loadingView(): TemplateResult {
   </div>`;
 }
 
-/** Placeholder of a text or a number that is not loaded yet. */
+/** Renders a placeholder for a text or number that is still loading. */
 export function boneView(): TemplateResult {
   return html`<i class="bone" aria-hidden="true"></i>`;
 }
 
-/** Asks a viewer without a token to sign in, and returns whether it did. */
+/** Asks a viewer without a token to sign in. Returns whether it did. */
 export function wantsSignIn(view: View): boolean {
   if (session.person) return false;
   view.dispatchEvent(new Event("wants-sign-in", { bubbles: true }));
   return true;
 }
 
-/** Typed value of the field *name* of a form, or of the form whose event this is. */
+/** Returns the trimmed value of the field *name* in *form*. */
 export function typed(form: EventTarget | null, name: string): string {
   const value = new FormData(form as HTMLFormElement).get(name);
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** Handler of a field's input: more than *max* letters, as readers count them, can't be sent. */
+/** Returns an input handler that marks a field as invalid if it has more than *max* graphemes. */
 export function atMost(max: number) {
   return ({ target }: Event): void => {
     const field = target as HTMLInputElement;
@@ -131,7 +131,7 @@ export function atMost(max: number) {
   };
 }
 
-/** Shows *problem* at the field *name* of a form, "" for no field; returns whether the form is valid. */
+/** Shows *problem* at the field *name* of a form; "" clears it. Returns whether the field is valid. */
 export function checked(form: EventTarget | null, name: string, problem: string): boolean {
   return markField((form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement, problem);
 }

@@ -1,4 +1,4 @@
-/** The wallet: pay in by a provider, withdraw, and follow both until they are over. */
+/** The wallet: payments through a provider, withdrawals, and the status of both. */
 
 import { html, nothing } from "lit";
 
@@ -26,7 +26,7 @@ type Deed = "payment" | "withdrawal";
 type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
 const ASK_MS = 4000;
-/** Whether a withdrawal changes later without the user. */
+/** Whether a withdrawal's status can change without the user's action. */
 const IS_MOVING: Record<Withdrawal["status"], boolean> = {
   queued: true,
   processing: true,
@@ -51,7 +51,7 @@ export class Wallet extends View {
   declare isBusy: boolean;
   declare waitUntilMs: number;
   declare links: Partial<Record<Channel, Schemas["Binding"]>>;
-  /** Typed amounts, which the buttons show formatted. */
+  /** Typed amounts, which the buttons show in formatted form. */
   declare amounts: Partial<Record<Deed, string>>;
   readonly #poll = new Poll({
     ask: async () => {
@@ -71,8 +71,7 @@ export class Wallet extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    // A request that a reload interrupted is sent again before this page starts another one: the same key has no
-    // second effect.
+    // Resend a request that a reload interrupted before starting another one. Its key prevents a second effect.
     for (const deed of ["payment", "withdrawal"] as const) {
       const pending = session.writes.find<Order>(deed, session.person?.sub ?? "");
       if (pending) void this.attempt(() => this.#start(deed, pending.body, true));
@@ -84,7 +83,7 @@ export class Wallet extends View {
       await this.updateComplete;
       this.querySelector(".is-named")?.scrollIntoView({ block: "center" });
       for (const { channel, account } of this.#accounts()) {
-        // Only if a code is present, because the provider's code is loaded for it.
+        // Only with a query, because this loads the provider's module.
         if (location.search) await account.bind(session.client, session.config!);
         this.links = { ...this.links, [channel]: await account.find(session.client) };
       }
@@ -100,7 +99,7 @@ export class Wallet extends View {
     return this.#look();
   }
 
-  /** Until the next poll; undefined if nothing will change. */
+  /** Milliseconds until the next poll. Undefined if no withdrawal can change. */
   get #delayMs(): number | undefined {
     return this.page?.items.some((withdrawal) => IS_MOVING[withdrawal.status]) ? ASK_MS : undefined;
   }
@@ -213,7 +212,7 @@ export class Wallet extends View {
     });
   }
 
-  /** Error of an amount, before it is sent. */
+  /** Returns the error of a typed amount, or "" if it is valid. */
   #wrong(deed: Deed, amount: string): string {
     const problem = amountProblem(amount);
     if (problem) return t(problem, { text: plainAmount(amount) });
@@ -235,14 +234,14 @@ export class Wallet extends View {
     this.problem = undefined;
   };
 
-  /** Returns whether money moves; *isAgreed* continues what a reload cut off or the host has confirmed. */
+  /** Starts a payment or withdrawal. *isAgreed* continues one that a reload interrupted or the host confirmed. */
   async #start(deed: Deed, body: Order, isAgreed = false): Promise<boolean> {
     this.isBusy = true;
     try {
       return await (deed === "payment" ? orderPayment(body, isAgreed) : this.#withdraw(body, isAgreed));
     } catch (error) {
       const { retryAfterS, code } = error as Partial<Problem>;
-      // The money went elsewhere meanwhile: the page shows what is left.
+      // Another write has used the balance in the meantime, so reload it.
       if (code === "insufficient_funds") void this.#look().catch(() => undefined);
       if (retryAfterS) {
         this.waitUntilMs = performance.now() + 1000 * retryAfterS;

@@ -1,4 +1,4 @@
-/** The wheel: our own SVG, so that it has a name for screen readers and respects reduced motion. */
+/** The wheel, in SVG, so that screen readers can name it and it respects reduced motion. */
 
 import { html, nothing, svg } from "lit";
 
@@ -9,17 +9,17 @@ import { View } from "./view.ts";
 /** Contents of a sector. */
 export interface Sector {
   title: string;
-  /** The chance of it, as text. */
+  /** The chance of the prize, as text. */
   odds: string;
   picture?: string | undefined;
 }
 
 const TURNS = 5;
-/** Duration of the transition in style.css. */
+/** Duration of the spin in ms, as in the transition in style.css. */
 const SPIN_MS = 4200;
 const COLOURS = ["#c8182f", "#f3d08a"];
 const INKS = ["#fdeccb", "#6b1a10"];
-/** Fewer segments look like a pie. */
+/** Minimum number of segments. Fewer look like a pie chart. */
 const SEGMENTS_MIN = 6;
 const LIGHTS = Array.from({ length: 24 }, (_, place) => (place * Math.PI) / 12);
 
@@ -33,14 +33,14 @@ export class Wheel extends View {
   declare isSpinning: boolean;
   #angle = 0;
 
-  /** The sectors, repeated until there are enough, and an even number for the two colours. */
+  /** The sectors, repeated until there are enough, and an even number of them for the two colors. */
   get #segments(): Sector[] {
     const sectors = [...this.sectors];
     while (sectors.length < SEGMENTS_MIN || sectors.length % 2) sectors.push(...this.sectors);
     return sectors;
   }
 
-  /** Turns until the sector at *place* is under the pointer. */
+  /** Spins the wheel until the sector at *place* is under the pointer. */
   async spinTo(place: number): Promise<void> {
     const step = 360 / this.#segments.length;
     const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -81,7 +81,7 @@ function segmentView({ title, odds, picture }: Sector, place: number, count: num
   const at = (angle: number) => `${102 * Math.sin(angle)} ${-102 * Math.cos(angle)}`;
   const path = `M0 0L${at(place * step)}A102 102 0 0 1 ${at((place + 1) * step)}z`;
   const middle = ((place + 0.5) * 360) / count;
-  // The chord at the outer line of text.
+  // The width is the chord at the outer line of text.
   const size = count > 8 ? 7.5 : 10.5;
   const lines = linesOf(title, (2 * 84 * Math.sin(step / 2)) / size - 0.6);
   return svg`
@@ -94,7 +94,7 @@ function segmentView({ title, odds, picture }: Sector, place: number, count: num
   `;
 }
 
-/** Breaks *text* into at most two lines of so many wide letters; a narrow one takes about half as much. */
+/** Breaks *text* into at most two lines of *wide* wide characters each. A narrow character counts about half. */
 function linesOf(text: string, wide: number): string[] {
   const lines = [""];
   let left = wide;
@@ -111,7 +111,7 @@ function linesOf(text: string, wide: number): string[] {
   return lines;
 }
 
-/** Narrow letters make words of at most *max* with the space behind them; a wide one, or an emoji, is a word. */
+/** Splits *text* into words of at most *max* narrow characters. Each wide character or emoji is its own word. */
 function wordsOf(text: string, max: number): string[] {
   const words: string[] = [];
   for (const letter of graphemes(text)) {

@@ -1,4 +1,4 @@
-/** A year of red packets as a picture: received and sent, the best luck, the largest share. */
+/** A picture that sums up a year of red packets: received, sent, times as the luckiest, and the largest share. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import { t } from "../i18n/user.ts";
@@ -13,7 +13,7 @@ export interface Year {
   largest: Item | undefined;
 }
 
-/** Pages to search for the largest share. */
+/** Maximum pages to search for the largest share. */
 const PAGES_MAX = 20;
 
 /** Loads the totals of a year, or of all years if *year* is empty. */
@@ -35,7 +35,7 @@ function largestOf(items: Item[]): Item | undefined {
   return items.reduce<Item | undefined>((best, item) => (best && best.amount_fen >= item.amount_fen ? best : item), undefined);
 }
 
-/** Lines of the card: a label and its value. */
+/** Returns the lines of the card: a label and its value. */
 export function linesOf({ received, sent, largest }: Year): [string, string][] {
   const lines: [string, string][] = [
     [t("year_received", { n: received.count }), money(received.total_fen)],

@@ -1,4 +1,4 @@
-/** One packet: its cover and coin, then the amount and who took how much. */
+/** One packet: its cover and coin, then the amount and the list of claims. */
 
 const { ask, digits, money, now, pause, unit } = require("../../api");
 
@@ -8,7 +8,7 @@ const TURN_MS = 900;
 Component({
   properties: {
     packetId: { type: String, value: "", observer: "load" },
-    /** User token of the user whose link led here. */
+    /** User token of the user who shared the link. */
     via: { type: String, value: "" },
   },
   data: {
@@ -63,7 +63,7 @@ Component({
 
     wait(startsAtMs) {
       clearTimeout(this.timer);
-      // Users who waited for the same moment tap at slightly different times.
+      // Jitter, so that waiting users tap at slightly different times.
       const leftMs = Math.max(0, startsAtMs - now()) + Math.random() * 400;
       this.timer = setTimeout(() => this.load(), Math.min(leftMs, 2 ** 31 - 1));
     },
@@ -72,7 +72,7 @@ Component({
       this.passphrase = event.detail.value;
     },
 
-    /** The one tap. */
+    /** Handles the tap: grabs, or opens after an admission. */
     async take() {
       const { packetId, via, state, cover } = this.data;
       if (state !== "ready" && state !== "admitted") return;

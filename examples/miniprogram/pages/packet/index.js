@@ -1,4 +1,4 @@
-/** A packet on its own page, which a shared card opens. */
+/** A packet on its own page. A shared card opens this page. */
 
 const { ask } = require("../../api");
 
@@ -8,7 +8,7 @@ Component({
   methods: {
     onLoad(options) {
       this.setData({ packetId: options.id, via: options.via ?? "" });
-      // Claims count for the user whose card led to them.
+      // Claims are attributed to the user who shared the card.
       ask("GET", "/me").then(
         (me) => (this.me = me.user_token),
         () => undefined,
@@ -16,7 +16,7 @@ Component({
     },
 
     know({ detail }) {
-      // A card shows the sender's greeting, never an amount; and nothing of an exclusive packet.
+      // A card shows the sender's greeting, never an amount, and no details of an exclusive packet.
       this.greeting = detail.is_exclusive ? "" : detail.greeting;
     },
 

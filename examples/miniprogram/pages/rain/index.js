@@ -1,4 +1,4 @@
-/** A campaign's packets as a rain: each one that is hit is grabbed once. */
+/** A campaign's packets as a rain. Each packet that is hit is grabbed once. */
 
 const { ask, digits, money, now } = require("../../api");
 
@@ -48,7 +48,7 @@ Component({
       this.setData({ [`drops[${at}].state`]: "asked" });
       try {
         const claim = await ask("POST", `/packets/${encodeURIComponent(drop.id)}/grab`, { body: {} });
-        // A packet that was opened before is shown, and adds nothing.
+        // A packet that was opened before is shown, but not counted again.
         if (claim.outcome === "claimed") this.wonFen += claim.amount_fen;
         wx.vibrateShort({ type: "light" });
         this.setData({

@@ -3,7 +3,7 @@
 const { ask, fenOf, money, newKey, pause } = require("../../api");
 
 const DRAFT = "redpacket.draft";
-/** The same as in the storage, which may be full. */
+/** In-memory copy of the stored send, because the storage may be full. */
 let draft;
 const PAID_LOOKS = 30;
 
@@ -67,7 +67,7 @@ Component({
   },
 });
 
-/** The same form keeps its key, so repeating a send after a lost answer sends no second packet. */
+/** Keeps the key of an unchanged form, so that a retry after a lost answer sends no second packet. */
 async function keptOf(body) {
   draft ??= attempt(() => wx.getStorageSync(DRAFT));
   if (draft && JSON.stringify(draft.body) === JSON.stringify(body)) return draft;

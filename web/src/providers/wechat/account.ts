@@ -1,4 +1,4 @@
-/** The user's WeChat account: WeChat redirects back to the wallet with a code that names it. */
+/** The user's WeChat account. WeChat redirects back to the wallet with a code that identifies it. */
 
 import type { Client } from "../../api/client.ts";
 import { newKey } from "../../api/keys.ts";
@@ -12,7 +12,7 @@ import { authorizationUrl } from "./sign-in.ts";
 const SLOT = "redpacket.wechat";
 const BACK = "/wallet";
 
-/** Redirects to WeChat, which returns at once without asking. */
+/** Redirects to WeChat, which returns immediately without asking the user. */
 export function ask(config: Config): void {
   const state = newKey();
   if (!tab.keep(SLOT, state)) throw new Problem("no_storage");
@@ -23,9 +23,9 @@ export async function bind(client: Client, config: Config): Promise<boolean> {
   const query = new URLSearchParams(location.search);
   const code = query.get("code");
   if (!code || !isSetUp(config)) return false;
-  // A code is valid once: a reload must not send it again.
+  // A code is valid only once, so a reload must not send it again.
   navigate(BACK, true);
-  // Without this tab's own state, the code may be somebody else's, who would get this user's money.
+  // Without this tab's state, the code may belong to an attacker, who would then get this user's money.
   const state = tab.getItem(SLOT);
   tab.removeItem(SLOT);
   if (!state || query.get("state") !== state) return false;

@@ -1,4 +1,4 @@
-/** WeChat's part of /config.json: the app, and the address that names its users. */
+/** WeChat's part of /config.json: the app, and the URL that identifies its users. */
 
 import type { Config } from "../../config.ts";
 

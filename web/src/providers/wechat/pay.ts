@@ -6,21 +6,21 @@ interface Bridge {
   invoke(name: string, options: object, done: () => void): void;
 }
 
-/** Asks the user to pay; returns when WeChat has closed its form, also without a payment. */
+/** Asks the user to pay. Returns when WeChat has closed its form, even without a payment. */
 export async function pay(prompt: Schemas["WeChatPrompt"]): Promise<void> {
   const bridge = await bridgeOf();
-  // Only the API reports the outcome: WeChat may say "ok" before the money is there.
+  // Only the API knows the outcome: WeChat may report "ok" before the money arrives.
   await new Promise<void>((done) => bridge.invoke("getBrandWCPayRequest", prompt, done));
 }
 
-/** Lets the user confirm a transfer; returns when WeChat has closed its form. */
+/** Lets the user confirm a transfer. Returns when WeChat has closed its form. */
 export async function confirm({ mch_id, app_id, package: token }: Schemas["Confirmation"]): Promise<void> {
   const bridge = await bridgeOf();
   const options = { mchId: mch_id, appId: app_id, package: token };
   await new Promise<void>((done) => bridge.invoke("requestMerchantTransfer", options, done));
 }
 
-/** WeChat adds its bridge to a page soon after it has loaded. */
+/** Returns WeChat's bridge, which WeChat adds shortly after the page has loaded. */
 function bridgeOf(): Promise<Bridge> {
   const findBridge = () => (globalThis as { WeixinJSBridge?: Bridge }).WeixinJSBridge;
   const bridge = findBridge();

@@ -1,4 +1,4 @@
-/** WeChat: pays and confirms by its own browser, where it also signs in, shares and listens. */
+/** WeChat as a provider: payments, confirmations, sign-in, sharing and speech recognition in its own browser. */
 
 import type { Provider } from "../provider.ts";
 import { isSetUp, partOf } from "./config.ts";

@@ -1,4 +1,4 @@
-/** WeChat's JS-SDK, loaded at its first use, for the address that the page has now. */
+/** WeChat's JS-SDK, loaded on first use and configured for the current URL. */
 
 import type { Client } from "../../api/client.ts";
 
@@ -52,7 +52,7 @@ let loading: Promise<Wx> | undefined;
 let configuring: Promise<Wx> | undefined;
 let signedUrl: string | undefined;
 
-/** Returns the JS-SDK, which WeChat has accepted for this address; rejects if it does not. */
+/** Returns the JS-SDK once WeChat has accepted this URL. Rejects if WeChat does not. */
 export function jsSdk(client: Client): Promise<Wx> {
   const url = urlToSign();
   if (!configuring || url !== signedUrl) {
@@ -65,7 +65,7 @@ export function jsSdk(client: Client): Promise<Wx> {
 
 async function configure(client: Client, url: string): Promise<Wx> {
   loading ??= load().catch((problem: unknown) => {
-    // The next use tries again.
+    // Let the next use try again.
     loading = undefined;
     throw problem;
   });
@@ -83,7 +83,7 @@ async function configure(client: Client, url: string): Promise<Wx> {
   return wx;
 }
 
-/** WeChat on iOS knows a page by the address that it was loaded with, on Android by the current one. */
+/** Returns the URL that WeChat checks: on iOS the URL of the page load, on Android the current one. */
 function urlToSign(): string {
   const [loaded] = performance.getEntriesByType("navigation");
   const isIos = /iPhone|iPad/.test(navigator.userAgent);

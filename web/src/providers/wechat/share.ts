@@ -1,4 +1,4 @@
-/** Sharing in WeChat's own browser: the card of a link, and where WeChat's menu is. */
+/** Sharing in WeChat's own browser: the card of a link, and a pointer to WeChat's menu. */
 
 import type { Client } from "../../api/client.ts";
 import type { Shared } from "../provider.ts";
@@ -7,7 +7,7 @@ import { jsSdk, type ShareCard } from "./sdk.ts";
 
 const PICTURE = "/share.png";
 
-/** The card of a packet's link: never an amount, and of an exclusive packet nothing. */
+/** Returns the card of a packet's link: never an amount, and no details of an exclusive packet. */
 export function cardOf({ is_exclusive, greeting, nickname, cover_url }: Shared, link: string): ShareCard {
   const imgUrl = location.origin + PICTURE;
   if (is_exclusive) return { title: w("card_title"), desc: w("card_neutral"), link, imgUrl };
@@ -23,7 +23,7 @@ export function setLinkCard(client: Client, title: string, desc: string, link: s
   return give(client, { title, desc, link, imgUrl: location.origin + PICTURE });
 }
 
-/** Without the JS-SDK, WeChat shares the address and the title. */
+/** Gives WeChat the card. Without the JS-SDK, WeChat shares only the URL and the title. */
 async function give(client: Client, { desc, ...card }: ShareCard): Promise<void> {
   try {
     const wx = await jsSdk(client);

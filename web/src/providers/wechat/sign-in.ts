@@ -11,16 +11,16 @@ import { partOf } from "./config.ts";
 const SLOT = "redpacket.wechat-sign-in";
 const REPEATS = 3;
 
-/** The state of a sign-in while WeChat has the user. The path stays here, so no link can choose it. */
+/** State of a sign-in while the user is at WeChat. The path is stored here, so a link can't choose it. */
 interface Journey {
   state: string;
   path: string;
 }
 
-/** Address at which WeChat identifies the user; it comes back to *path* of this origin. */
+/** Returns the URL at which WeChat identifies the user. WeChat redirects back to *path* on this origin. */
 export function authorizationUrl(config: Config, path: string, state: string, scope = "snsapi_base"): string {
   const { app_id, authorize_url } = partOf(config);
-  // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
+  // WeChat may return to another browser, which lacks the cookie of a tester of staging.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
   const question = new URLSearchParams({
     appid: app_id,
@@ -32,12 +32,12 @@ export function authorizationUrl(config: Config, path: string, state: string, sc
   return `${authorize_url}?${question.toString()}#wechat_redirect`;
 }
 
-/** Leaves for WeChat, which asks only for a name; comes back to *path*. */
+/** Redirects to WeChat, and later back to *path*. WeChat asks the user only if *isNamed*. */
 export function depart(config: Config, path: string, isNamed = false): void {
   const journey: Journey = { state: newKey(), path };
-  // Without it, nothing could be done with the answer.
+  // WeChat's answer is useless without this state.
   if (!tab.keep(SLOT, JSON.stringify(journey))) throw new Problem("no_storage");
-  // Not in the history: Back returns to the reader's previous page.
+  // Replace the history entry, so that Back returns to the reader's previous page.
   const scope = isNamed ? partOf(config).scope : undefined;
   location.replace(authorizationUrl(config, BACK, journey.state, scope));
 }
@@ -45,14 +45,14 @@ export function depart(config: Config, path: string, isNamed = false): void {
 export async function arrive(client: Client): Promise<Arrival | undefined> {
   if (location.pathname !== BACK) return undefined;
   const noted = tab.getItem(SLOT);
-  // A state is valid once.
+  // A state is valid only once.
   tab.removeItem(SLOT);
-  // Without a redirect started by this tab, leaving again could loop.
+  // This tab started no sign-in. Redirecting again could loop.
   if (!noted) return { path: HOME, reason: "failed" };
   const { state, path } = JSON.parse(noted) as Journey;
   const answer = new URLSearchParams(location.search);
   const code = answer.get("code");
-  // Another state is somebody else's code, which would sign this user in as them.
+  // A different state means somebody else's code, which would sign this user in to that account.
   if (!code || answer.get("state") !== state) return { path, reason: "failed" };
   try {
     const ask = { body: { code }, repeats: REPEATS };

@@ -1,4 +1,4 @@
-/** Speech recognition in WeChat's own browser, by its JS-SDK. */
+/** Speech recognition in WeChat's own browser, through its JS-SDK. */
 
 import type { Client } from "../../api/client.ts";
 import { listenBy, type Listening } from "../../packet/speech.ts";
@@ -17,14 +17,14 @@ function listen(client: Client): Listening {
 
 async function hear(client: Client, stopped: AbortSignal): Promise<string | undefined> {
   const wx = await jsSdk(client).catch((problem: unknown) => {
-    // It would fail again: the button goes away, and the phrase is typed.
+    // A retry would fail, so remove the button. The user types the phrase.
     listenBy(undefined);
     throw problem;
   });
   if (stopped.aborted) return undefined;
   await answerOf((how) => wx.startRecord(how));
   const { localId } = await new Promise<Recorded>((done, failed) => {
-    // WeChat ends a record after a minute.
+    // WeChat ends a recording after a minute.
     wx.onVoiceRecordEnd({ complete: done });
     const stop = () => wx.stopRecord({ success: done, fail: failed });
     if (stopped.aborted) stop();
@@ -33,7 +33,7 @@ async function hear(client: Client, stopped: AbortSignal): Promise<string | unde
   const { translateResult } = await answerOf<Translated>((how) =>
     wx.translateVoice({ localId, isShowProgressTips: 1, ...how }),
   );
-  // It writes a sentence, and ends it.
+  // WeChat returns a sentence with final punctuation.
   return translateResult?.replace(/[。，！？.,!?\s]+$/u, "");
 }
 

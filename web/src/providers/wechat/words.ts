@@ -1,4 +1,4 @@
-/** WeChat's words of the page. */
+/** The page's texts about WeChat. */
 
 import type { Words } from "../provider.ts";
 
