@@ -59,12 +59,12 @@ def test_an_ended_packet_keeps_claimed_shares_and_refunds_the_rest(
     invoke("ExpireFunction", {"source": "aws.events"})
 
     assert ended.status_code == 202
-    assert ended.json() == {"packet_id": packet_id, "expires_at_ms": now_ms}
+    assert ended.json() == {"packet_id": packet_id, "expires_at_ms": now_ms, "status": "closing"}
     assert _refused(late) == (410, "packet_expired")
     assert again["share_no"] == claimed["share_no"]
     assert sender.balance_fen() == balance_fen + 400
     assert sender.record(packet_id)["status"] == "closed"
-    assert _end(sender, packet_id).json() == ended.json()
+    assert _end(sender, packet_id).json() == {**ended.json(), "status": "closed"}
 
 
 def test_strangers_and_users_of_a_campaign_packet_cannot_end_it(
@@ -303,7 +303,8 @@ def test_the_end_of_an_ended_packet_is_its_actual_one(
     invoke("ExpireFunction", {"source": "aws.events"})
 
     assert [of_emptied.json()["expires_at_ms"], of_expired.json()["expires_at_ms"]] == ends_ms
-    assert _end(sender, expired).json() == of_expired.json()
+    assert [of_emptied.json()["status"], of_expired.json()["status"]] == ["closed", "closing"]
+    assert _end(sender, expired).json() == {**of_expired.json(), "status": "closed"}
 
 
 def test_a_sharded_packet_ends_in_every_shard(

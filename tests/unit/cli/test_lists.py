@@ -106,7 +106,7 @@ def test_packets_are_exported_by_campaign_sender_and_status(stack: Stack) -> Non
 
 
 def test_an_early_end_with_a_reason_is_repeated_until_there_is_an_answer(stack: Stack) -> None:
-    path, ended = f"POST /admin/packets/{PACKET}/end", {"packet_id": PACKET, "expires_at_ms": 1}
+    path, ended = f"POST /admin/packets/{PACKET}/end", {"packet_id": PACKET, "status": "closing"}
     answers = iter([_problem(503, "unavailable")])
     stack.answers[path] = lambda _: next(answers, None) or httpx.Response(202, json=ended)
 

@@ -96,12 +96,13 @@ class UploadedPicture(TypedDict):
 
 
 class EndedPacket(TypedDict):
-    """A packet that ended early; the sweep refunds the rest within a minute."""
+    """A packet that ended early; the sweep refunds the rest of a `closing` one within a minute."""
 
     packet_id: fields.PacketId
     expires_at_ms: Annotated[
         common.AtMs, about("End of the packet; a repeat returns the same time.")
     ]
+    status: fields.PacketState
 
 
 class RainRound(TypedDict):

@@ -105,7 +105,11 @@ def ended_view(packet: Packet) -> packets.EndedPacket:
     expires_at_ms = packet.expires_at_ms
     if packet.status is PacketStatus.CANCELLED:
         expires_at_ms = packet.closed_at_ms or expires_at_ms
-    return {"packet_id": packet.packet_id, "expires_at_ms": expires_at_ms}
+    return {
+        "packet_id": packet.packet_id,
+        "expires_at_ms": expires_at_ms,
+        "status": packet.status,
+    }
 
 
 Profiles: TypeAlias = Mapping[str, Profile]
