@@ -88,7 +88,9 @@ def serve(port: int, audience: str) -> ThreadingHTTPServer:
 
 def main() -> None:
     """Serve the issuer."""
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--port", type=int, default=18990)
     arguments.add_argument("--audience", default="redpacket")
     given = arguments.parse_args()

@@ -4,9 +4,11 @@
     make up HOST_WALLET_URL=http://127.0.0.1:18999/wallet
 
 A real wallet writes each number and its movement of money in one transaction of its database.
-`POST /_fake/pay` is the payer's tap in the app: `{"payment_id": "...", "payer": "alice"}`, and
-`"late": true` pays what is closed or paid, `amount_fen` another amount. `POST /_fake/advance` with
-`ms` moves the clock forward.
+It has two of the controls that `make wallet-check` uses; the check describes the others:
+
+    POST /_fake/pay      payer's tap: payment_id, payer; amount_fen is another amount,
+                         "late": true pays an order that is closed or paid
+    POST /_fake/advance  moves the clock forward by ms
 """
 
 import argparse
@@ -19,6 +21,7 @@ import urllib.request
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +197,7 @@ def _deliver(results: Webhook, url: str, kind: str, number: str, own: str) -> No
 
     def run() -> None:
         told = {"type": kind, "data": {"number": number, "outside_no": own}}
-        for wait_s in RETRY_S:
+        for wait_s in chain(RETRY_S, repeat(RETRY_S[-1])):
             time.sleep(wait_s)
             body, headers = _signed(results, f"msg_{kind}_{own}", told)
             try:
@@ -255,10 +258,17 @@ def serve(port: int, secret: Path, callback: str) -> ThreadingHTTPServer:
 
 def main() -> None:
     """Serve the wallet."""
-    arguments = argparse.ArgumentParser(description=__doc__)
+    as_written = argparse.RawDescriptionHelpFormatter
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
     arguments.add_argument("--port", type=int, default=18999)
-    arguments.add_argument("--secret", type=Path, default=Path(".local/wallet.json"))
-    arguments.add_argument("--callback", default="http://127.0.0.1:8080/gateway/host/callback")
+    arguments.add_argument(
+        "--secret", type=Path, default=Path(".local/wallet.json"), help="made if it is missing"
+    )
+    arguments.add_argument(
+        "--callback",
+        default="http://127.0.0.1:8080/gateway/host/callback",
+        help="address for results, which `make up` prints",
+    )
     given = arguments.parse_args()
     print(f"http://127.0.0.1:{given.port}/wallet signs with {given.secret}", flush=True)
     serve(given.port, given.secret, given.callback).serve_forever()

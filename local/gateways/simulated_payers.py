@@ -30,7 +30,7 @@ class SimulatedPayers:
         return done
 
     def mode(self, body: Body) -> Body:
-        """Set `mode`, or `shares` drawn by `seed`."""
+        """Set `mode` (local/gateways/policy.py) and `slow_ms`, or `shares` of modes by `seed`."""
         self._gateway.policy = policy = Policy.of(body)
         if Mode.AUTHORIZATION_WITHDRAWN in policy.shares:
             self._gateway.end_consents()

@@ -25,6 +25,7 @@ import pytest
 from local import places
 from local.access import WALLET_SECRET
 from local.gateways.host.simulator import WalletSecrets
+from local.gateways.simulated_payers import SimulatedPayers
 from local.ports import HOST
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.platform.errors import Unavailable
@@ -87,7 +88,8 @@ class OwnWallet(Fake):
         if answer.status_code in LACKING:
             if name == "forget":
                 return None
-            pytest.skip(f"the wallet's host lacks POST /_fake/{name}")
+            does = getattr(SimulatedPayers, name).__doc__
+            pytest.skip(f"the wallet's host lacks POST /_fake/{name}. {does}")
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY:
             fields = ", ".join(
                 f"{field}={value}" for field, value in body.items() if field[-3:] != "_id"
@@ -157,7 +159,7 @@ class Verdicts:
     def summary(self) -> str:
         """Return the scenarios that were not checked, and the counts."""
         lines = [
-            f"not checked, {reason}:\n        " + "\n        ".join(claims)
+            f"not checked: {reason}\n        " + "\n        ".join(claims)
             for reason, claims in sorted(self._unchecked.items())
         ]
         skipped = sum(map(len, self._unchecked.values()))

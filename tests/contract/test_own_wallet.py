@@ -61,6 +61,7 @@ def test_the_example_wallet_keeps_the_contract(secret: Path) -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
     assert " 0 are broken" in checked.stdout
     assert " MORE RULES WERE NOT CHECKED" in checked.stdout
+    assert "lacks POST /_fake/refund. Refund `amount_fen` of `payment_id`" in checked.stdout
     for claim in (
         "a repeated transfer pays once",
         "a refund number is refunded once",
