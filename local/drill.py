@@ -243,7 +243,7 @@ def _withdraw(customer: Client, provider: str, seconds: float) -> None:
 DRILLS: dict[tuple[str, str], tuple[Callable[[Scene, float], None], float]] = {
     ("CACHE", "kill"): (kill_cache, 10),
     ("CACHE", "freeze"): (freeze_cache, 60),
-    ("PACKET", "closing"): (leave_closing, 300),
+    ("PACKET", "closing"): (leave_closing, 1000),
     ("GATEWAY", "freeze"): (freeze_gateway, 300),
     ("GATEWAY", "empty"): (empty_merchant, 300),
     ("WALLET", "freeze"): (freeze_wallet, 300),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import typer
 
 from redpacket_cli.failures import Exit, Failure
-from redpacket_cli.inspect_stack import ledger
+from redpacket_cli.inspect_stack import Account, ledger
 from redpacket_cli.packets import PacketId
 from redpacket_cli.rows import rows_of
 from redpacket_cli.session import session_of
@@ -29,7 +29,7 @@ def add_to() -> None:
 
 def correct(
     context: typer.Context,
-    account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
+    account: Account,
     wrong_fen: Annotated[int, typer.Option("--wrong", help="Balance in the finding, in fen.")],
     reason: Reason,
 ) -> None:
@@ -46,7 +46,7 @@ def correct(
 
 def correct_count(
     context: typer.Context,
-    account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
+    account: Account,
     field: Annotated[
         Literal["open_count", "unpaid_count"], typer.Argument(help="The counter's name.")
     ],

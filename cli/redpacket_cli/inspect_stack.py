@@ -214,11 +214,16 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
     tell_rows(context, rows, (*columns, "work_pk", "work_at_ms"))
 
 
+Account = Annotated[
+    str,
+    typer.Argument(
+        help="Account of a finding, or user:USER_TOKEN; `redpacket claims export` has the tokens."
+    ),
+]
+
+
 @ledger.command("account")
-def show_account(
-    context: typer.Context,
-    account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
-) -> None:
+def show_account(context: typer.Context, account: Account) -> None:
     """Show an account's balance and the sum of its entries, which must be equal."""
     session = session_of(context)
     balance_fen, total_fen, entry_count = None, 0, 0
@@ -237,7 +242,7 @@ def show_account(
 
 
 def _unknown(name: str) -> Failure:
-    detail = f"{name} is not in the tables: take the id from a finding or a list"
+    detail = f"{name} is not in the tables: take the id from a finding, a list or `claims export`"
     return Failure(Exit.REFUSED, detail)
 
 

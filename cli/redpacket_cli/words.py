@@ -144,8 +144,8 @@ ZH = {
     "shares for one user: {}; rules: {}": (
         "{}  {}  版本 {}\n{} 至 {}\n剩 {}，预算 {}；用户名单：{}\n每人最多领：{}；规则：{}"
     ),
-    "{} is not in the tables: take the id from a finding or a list": (
-        "表里没有 {}：请从差异或列表里取它的编号"
+    "{} is not in the tables: take the id from a finding, a list or `claims export`": (
+        "表里没有 {}：请从差异、列表或 `claims export` 里取它的编号"
     ),
     "about {}": "约 {} 条",
     "{} in all": "共 {} 条",

@@ -314,12 +314,12 @@ def test_every_alarm_is_in_the_index_and_on_its_page(template: dict[str, Any]) -
 def test_the_rehearsal_has_each_drill_and_links_to_the_page_of_its_alarm() -> None:
     index = {row[0]: _LINK.findall(row[2]) for row in _rows(INDEX) if len(row) == 3}
     (lines,) = _SHELL.findall(_text(REHEARSAL))
-    rows = {row[0]: row for row in _rows(REHEARSAL) if len(row) == 3}
-    drills = {f"{name}={value}" for name, value in DRILLS}
+    rows = {row[0]: row for row in _rows(REHEARSAL) if len(row) == 4}
+    drills = {f"{name}={value}": f"{seconds}" for (name, value), (_, seconds) in DRILLS.items()}
 
-    assert {line.removeprefix("make drill ") for line in lines.splitlines()} == drills
-    assert {drill for row in rows for drill in _QUOTED.findall(row)} == drills
-    for _, alarms, links in rows.values():
+    assert {line.removeprefix("make drill ") for line in lines.splitlines()} == drills.keys()
+    assert {drill: row[1] for row in rows.values() for drill in _QUOTED.findall(row[0])} == drills
+    for _, _, alarms, links in rows.values():
         for alarm in re.findall(r"\w+Alarm", alarms):
             assert index[alarm][0] in _LINK.findall(links), alarm
 
