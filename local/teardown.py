@@ -175,7 +175,11 @@ def main() -> None:
     teardown = Teardown(stack_name, boto3.Session(region_name=settings.get("region")), print)
     confirm(stack_name, given.stage, input, os.environ.get("FORCE", ""))
     teardown.run(has_all=given.all)
-    print(f"{stack_name} is deleted." if given.all else f"{stack_name} is deleted; its tables and keys remain.")
+    print(
+        f"{stack_name} is deleted."
+        if given.all
+        else f"{stack_name} is deleted; its tables and keys remain."
+    )
 
 
 if __name__ == "__main__":
