@@ -172,7 +172,7 @@ class Approval:
 
     @property
     def amount_fen(self) -> int:
-        """Money that the change moves or decides about."""
+        """Money that the change moves or affects."""
         return self.change.amount_fen if self.change else 0
 
     @property

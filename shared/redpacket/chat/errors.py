@@ -1,4 +1,4 @@
-"""Errors of chats. No client gets those of platforms: they decide about retries."""
+"""Errors of chats. Clients never receive the errors of platforms, which control retries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ChatNotFound(Rejected):
 
 
 class ChatGone(ChatNotFound):
-    """The platform refuses a call for good, as after the bot left the chat."""
+    """The platform refuses a call permanently, for example after the bot left the chat."""
 
 
 class ChatDayExceeded(SendRefused):

@@ -1,4 +1,4 @@
-"""Calls of chat platforms and cards, without any platform's form."""
+"""Calls of chat platforms and cards, independent of any platform's format."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Message:
     title: str
     """Title of the chat; may be empty."""
     is_form: bool = False
-    """Whether the button of a form made it. The platform then delivers it once, like a tap."""
+    """Whether a form's button sent it. The platform then delivers it once, like a tap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Challenge:
 
 
 Call = Tap | Message | ChatMoved | Challenge | None
-"""Call of a platform; None needs nothing."""
+"""Call of a platform; None requires no action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class PostedCard:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Chat that an operator admitted; *chat_id* is the one that it had then.
+    """Chat that an operator admitted; *chat_id* is its id at that time.
 
     *day_fen* limits the sum of its packets in a day. Its cards use *language*, zh or en.
     """

@@ -17,4 +17,4 @@ class AllowanceMoved(Contended):
 
 
 class NotAsApproved(VersionConflict):
-    """It would do other than shown, as after another approval of the campaign. Request it again."""
+    """The change no longer does what was shown, e.g. after another approval. Request it again."""

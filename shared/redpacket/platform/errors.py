@@ -1,13 +1,13 @@
 """Base classes of all errors, and errors without a business word.
 
 * RedPacketError          has a stable `code`, an HTTP `status` and the text that clients get
-  x Rejected              understood and refused; an unchanged retry is pointless
-    x Malformed           refused for what the request is, whatever is stored
+  x Rejected              the request was refused; an unchanged retry is pointless
+    x Malformed           the request itself is invalid, regardless of stored data
   x Busy                  another request with the same idempotency key is being processed
-  x Unavailable           a dependency failed or its answer is unknown; a retry tells the result
+  x Unavailable           a dependency failed or its answer is unknown; a retry returns the result
   x InvariantViolated     a bug or corruption: processing of that item stops, and an alarm fires
 
-Each context defines its own errors in its `errors.py`. CONTRIBUTING.md names what a refusal needs.
+Each context defines its own errors in its `errors.py`. CONTRIBUTING.md lists a refusal's files.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import ClassVar, Self
 class RedPacketError(Exception):
     """Base of all errors. Clients switch on *code*; a docstring is the code's default text.
 
-    A raise passes a text of its own only to name a value that the default text can't know.
+    Pass another text only to name a value that the default text can't contain.
     """
 
     code: ClassVar[str]
     status: ClassVar[int]
     title: ClassVar[str]
-    """Short text for *code*, which derives it if no class overrides it."""
+    """Short text, which is derived from *code* unless a class overrides it."""
 
     page_state: ClassVar[str | None] = None
-    """State of the page of a packet after this error; None changes nothing."""
+    """State that a packet's page shows after this error; None leaves it unchanged."""
 
     retry_after_s: int | None = None
-    """Seconds until a retry makes sense (Retry-After); None if an unchanged retry makes none."""
+    """Seconds until a retry may succeed (Retry-After); None if an unchanged retry never does."""
 
     def __init_subclass__(cls) -> None:
         """Derive the title."""
@@ -51,7 +51,7 @@ class Rejected(RedPacketError):
 
 
 class Malformed(Rejected):
-    """Base of refusals for what the request is, whatever is stored."""
+    """Base of refusals of requests that are invalid regardless of stored data."""
 
 
 class InvalidRequest(Malformed):

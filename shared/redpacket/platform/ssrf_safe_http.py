@@ -62,7 +62,7 @@ class HttpClient:
         if address.scheme not in {"https", "http"} or not address.hostname or address.username:
             raise ValueError(_INVALID_URL)
         if address.scheme == "http" and not allows_private:
-            raise ValueError("http is for private addresses alone")
+            raise ValueError("http is only allowed for private addresses")
         self._is_tls = address.scheme == "https"
         self._host, self._port = address.hostname, address.port or (443 if self._is_tls else 80)
         self._host_header = address.netloc
@@ -104,7 +104,7 @@ class HttpClient:
             if connection is not None:
                 connection.close()
         if answer is None:
-            raise Unavailable("an address outside does not answer")
+            raise Unavailable("an external address does not answer")
         return answer
 
     def _connect(self, deadline_s: float) -> HTTPConnection:

@@ -1,4 +1,4 @@
-"""Runs the command."""
+"""Entry point of `python -m redpacket.verify`."""
 
 import sys
 

@@ -4,12 +4,13 @@ PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
 Needs nothing but Python 3.11: no server and no package. The files hold the API's answers about one
 packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record pages, or the
-answer of `POST /packets`. Or about one day of a lottery: first `GET
-/campaigns/{campaign_id}/proof?day=20270129`, then pages of `GET /campaigns/{campaign_id}/draws`,
-and `GET /campaigns/{campaign_id}`. A user's draws of the day must be numbered 1, 2, 3, ...: give
-all pages, and the user's token by --user. With `log` as the first word it verifies the public log
-of commitments: `verify/log.py` says how. Exits 0 if all of it is true, 1 if something is not, 2 if
-a file can't be read, and 3 if nothing is known to be false, but not everything was checked.
+answer of `POST /packets`. Or about one day of a lottery: first
+`GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
+`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
+must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user. With `log` as the
+first word it verifies the public log of commitments: `verify/log.py` says how. Exits 0 if
+everything is correct, 1 if something differs, 2 if a file can't be read, and 3 if nothing differs
+but not everything was checked.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         help="further pages, record pages, the answer of POST /packets; pages of draws",
     )
-    parser.add_argument("--commitment", help="what you noted before")
+    parser.add_argument("--commitment", help="commitment that you noted earlier")
     parser.add_argument("--user", help="your user_token, as GET /me shows it")
     options = parser.parse_args(arguments)
     try:
@@ -101,7 +102,7 @@ def _verdict(compared: Sequence[str], findings: Findings) -> int:
 
 
 def _escaped(text: str) -> str:
-    """Escape characters with which a server's text could hide the verdict on a terminal."""
+    """Escape characters in a server's text that could hide the result on a terminal."""
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )

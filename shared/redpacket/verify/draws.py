@@ -22,7 +22,7 @@ def verify_draws(
     noted: str | None = None,
     user: str | None = None,
 ) -> Findings:
-    """Compare the draws in named documents with those that the day's seed gives.
+    """Compare the draws in named documents with those computed from the day's seed.
 
     Raises Unreadable.
     """
@@ -51,7 +51,7 @@ def verify_draws(
 
 
 def _check_order(numbers: dict[str, set[int]], findings: Findings) -> None:
-    """Demand that each user's draws of the day have no gap."""
+    """Check that the numbers of each user's draws of the day have no gap."""
     for drawer, seen in numbers.items():
         for missing in sorted({*range(1, max(seen, default=0))} - seen)[:SHOWN_MAX]:
             findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
@@ -70,7 +70,7 @@ def _compare_draw(
         raise Unreadable(f"the odds of draw {number} can't be read")
     what = f"{name}: draw {number}"
     if number in seen:
-        findings.differences.append(f"{what}: is there twice")
+        findings.differences.append(f"{what}: appears twice")
     seen.add(number)
     point = draw_point(day.seed, day.campaign_id, drawer, number, day.randomness)
     prize_id = choose(odds, point)

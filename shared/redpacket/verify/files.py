@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 Document: TypeAlias = dict[str, Any]
 
 COUNT_MAX = 1_000_000
-"""No packet has more shares, so a larger number must not take hours."""
+"""Maximum share count of a packet; computing a larger number would take hours."""
 
 
 class Unreadable(Exception):
@@ -32,7 +32,7 @@ def get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of 
     """Return a member of the expected type. Raises Unreadable."""
     value = document.get(name)
     if type(value) is not kind:
-        raise Unreadable(f"{name} is missing, or no {kind.__name__}")
+        raise Unreadable(f"{name} is missing, or is not of type {kind.__name__}")
     return value
 
 

@@ -2,11 +2,11 @@
 
 PYTHONPATH=shared python3 -m redpacket.verify log FILE...
 
-Needs nothing but Python 3.11. The files hold what the API answered, now or at any time before:
-pages of `GET /transparency`, `GET /transparency/proof?id_hash=...`, and `GET
-/transparency/consistency?from=...`. Keep a page from time to time: its head proves later that the
-log has only grown. Name a packet or a campaign by --id, and what it showed by --commitment. The
-exit codes are those of `verify/command.py`.
+Needs nothing but Python 3.11. The files are answers of the API, current or earlier ones: pages of
+`GET /transparency`, `GET /transparency/proof?id_hash=...`, and
+`GET /transparency/consistency?from=...`. Save a page from time to time: its head later proves that
+the log has only grown. Pass the id of a packet or a campaign with --id, and the commitment that it
+showed with --commitment. The exit codes are those of `verify/command.py`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "files", type=Path, nargs="+", help="answers of GET /transparency, /proof, /consistency"
     )
-    parser.add_argument("--id", help="of a packet or a campaign, to find its entry")
-    parser.add_argument("--commitment", help="what the packet or the campaign showed")
-    parser.add_argument("--key-id", help="of the log, as you noted it before")
+    parser.add_argument("--id", help="id of a packet or a campaign whose entry is checked")
+    parser.add_argument("--commitment", help="commitment that the packet or the campaign showed")
+    parser.add_argument("--key-id", help="id of the log's key, as you noted it earlier")
     options = parser.parse_args(arguments)
     if options.commitment is not None and options.id is None:
         parser.error("--commitment needs --id")
@@ -205,7 +205,7 @@ def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
 
 
 def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None:
-    """Report ids with two entries: only the first one was committed to before the round."""
+    """Report ids with two entries: only the first one proves a commitment before the round."""
     proved = ((get(proof, "index", int), _entry_of(proof)) for _, proof in proofs)
     indexes: dict[str, set[int]] = {}
     for index, entry in (*checked.entries.items(), *proved):
@@ -223,7 +223,7 @@ def _check_subject(
     proofs: Sequence[tuple[str, Document]],
     checked: Checked,
 ) -> None:
-    """Compare the entries of an id with its published commitment; there is one."""
+    """Compare the entries of an id with its published commitment; an id has exactly one."""
     id_hash = id_hash_of(subject_id)
     proved = {get(proof, "index", int): _entry_of(proof) for _, proof in proofs}
     entries = {

@@ -13,7 +13,7 @@ from redpacket.verify.findings import Findings
 def verify_packet(
     terms: Terms, documents: Sequence[tuple[str, Document]], noted: str | None = None
 ) -> Findings:
-    """Compare all values of a packet in named documents with those that its *terms* give.
+    """Compare all values of a packet in named documents with those computed from its *terms*.
 
     Raises Unreadable.
     """

@@ -37,7 +37,7 @@ class _Line:
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         self.posted.append((body, dict(headers)))
         if self.answer is None:
-            raise Unavailable("an address outside does not answer")
+            raise Unavailable("an external address does not answer")
         return self.answer
 
 

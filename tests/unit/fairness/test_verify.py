@@ -309,7 +309,7 @@ LIES: dict[str, list[Lie]] = {
         ("draws", hides_a_win, ": prize: says None, is "),
         ("draws", lambda draws: draws["items"].pop(0), "draw 1 of ann on that day is missing"),
         ("draws", lambda draws: draws["items"].pop(5), "draw 6 of ann on that day is missing"),
-        ("draws", lambda draws: draws["items"].append(draws["items"][0]), "draw 1: is there twice"),
+        ("draws", lambda draws: draws["items"].append(draws["items"][0]), "draw 1: appears twice"),
         ("draws", sets(user_token="bob"), "user_token: says bob, is ann"),
         ("proof", sets(campaign_id="other"), "draw 1: draw_id"),
         ("proof", sets(day="20270129"), "commitment: says"),

@@ -169,7 +169,7 @@ class Wire:
         self.posted.append((body, headers))
         time.sleep(self.takes_s)
         if not self.answer.status:
-            raise Unavailable("an address outside does not answer")
+            raise Unavailable("an external address does not answer")
         return self.answer
 
 

@@ -578,9 +578,9 @@ def test_only_a_claim_with_a_claimer_is_recorded(system: InMemorySystem) -> None
     claim = a_claim(packet, 1, "ann")
 
     for wrong in (replace(claim, claimer=None), replace(claim, status=ShareStatus.REFUNDED)):
-        with pytest.raises(ValueError, match="taker"):
+        with pytest.raises(ValueError, match="claimer"):
             system.process().recorder.record_claim(wrong)
-    with pytest.raises(errors.InvariantViolated, match="no taker"):
+    with pytest.raises(errors.InvariantViolated, match="no claimer"):
         _transfer(replace(claim, claimer=None), NOW_MS)
 
 

@@ -44,5 +44,5 @@ class CachedCampaigns:
     def _get(self, campaign_id: str) -> Campaign:
         campaign = self._campaigns.find_campaign(campaign_id)
         if campaign is None:
-            raise InvariantViolated(f"campaign {campaign_id} has packets and does not exist")
+            raise InvariantViolated(f"campaign {campaign_id} has packets but does not exist")
         return campaign

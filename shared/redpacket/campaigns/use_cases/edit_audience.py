@@ -36,7 +36,7 @@ class Audience:
 class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache.
 
-    *check_cash* raises Forbidden if an edit decides about more cash than the operator may move;
+    *check_cash* raises Forbidden if an edit affects more cash than the operator may move;
     otherwise it returns the campaign's version that it checked.
     """
 

@@ -1,4 +1,4 @@
-"""Reading of calls and fitting of cards that all platforms share."""
+"""Parsing of calls and fitting of cards, shared by all platforms."""
 
 from __future__ import annotations
 

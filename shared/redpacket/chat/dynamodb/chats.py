@@ -12,7 +12,7 @@ from redpacket.operations.model.operators import Action
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, merge, put, update, values
 
 _KEPT_S = 30 * 24 * 3600
-"""Seconds for which rows of cards stay."""
+"""Lifetime of card rows in seconds."""
 
 _HINT_S = 10
 
@@ -26,14 +26,14 @@ class DynamoChats:
         self._audit_table = dynamo.tables.journal
 
     def find(self, connector: str, chat_id: str) -> Chat | None:
-        """Return an admitted chat by its present or an earlier id."""
+        """Return an admitted chat by its current or an earlier id."""
         row = self._dynamo.get(self._table, keys.chat(connector, chat_id))
         if row and "moved_from" in row:
             return self.find_own(connector, str(row["moved_from"]))
         return _chat_of(row) if row and row.get("is_admitted") else None
 
     def find_own(self, connector: str, chat_id: str) -> Chat | None:
-        """Return a chat that was admitted by this id."""
+        """Return a chat that was admitted under this id."""
         row = self._dynamo.get(self._table, keys.chat(connector, chat_id))
         return _chat_of(row) if row and row.get("is_admitted") else None
 
@@ -71,12 +71,12 @@ class DynamoChats:
         self._dynamo.transact([operation, *note_action(self._audit_table, action)])
 
     def move(self, chat: Chat, new_chat_id: str) -> None:
-        """Let the new id of a chat lead to it; a repeat changes nothing."""
+        """Map a chat's new id to it; a repeat changes nothing."""
         row: Row = {**keys.chat(chat.connector, new_chat_id), "moved_from": chat.chat_id}
         self._dynamo.write(put(self._table, row))
 
     def take_hint(self, connector: str, chat_id: str, now_ms: int) -> bool:
-        """Return whether ten seconds passed since a chat was told how to be admitted."""
+        """Return whether ten seconds have passed since the bot told a chat how to be admitted."""
         now_s = now_ms // 1000
         row: Row = {**keys.hint(connector, chat_id), "expires_at_s": now_s + _HINT_S}
         is_over = "attribute_not_exists(pk) OR expires_at_s <= :now_s"

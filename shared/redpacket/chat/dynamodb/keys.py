@@ -6,12 +6,12 @@ CHATS = "chats"
 
 
 def chat(connector: str, chat_id: str) -> dict[str, str]:
-    """Return the key of an admitted chat, or of the new id of one that moved."""
+    """Return the key of an admitted chat, or of the new id of a moved chat."""
     return {"pk": CHATS, "sk": f"{connector}#{chat_id}"}
 
 
 def hint(connector: str, chat_id: str) -> dict[str, str]:
-    """Return the key of the row that exists after a chat was told how to be admitted."""
+    """Return the key of the row that limits the bot's hints about admission to a chat."""
     return {"pk": f"hint#{connector}#{chat_id}", "sk": "hint"}
 
 

@@ -32,7 +32,7 @@ def admit_chat(operator: User, chat: Chat, *, chats: DynamoChats) -> Chat:
 def revoke_chat(
     operator: User, connector: str, chat_id: str, now_ms: int, *, chats: DynamoChats
 ) -> None:
-    """Revoke a chat, or the id to which one moved: its bot does nothing more there.
+    """Revoke a chat, or the new id of a moved chat: the bot stops working there.
 
     Raises ChatNotFound.
     """

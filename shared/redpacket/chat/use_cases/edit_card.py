@@ -31,9 +31,9 @@ class CardPorts:
 
 
 def edit_card(packet_id: str, *, ports: CardPorts) -> None:
-    """Show the present state of a packet on its card.
+    """Show the current state of a packet on its card.
 
-    A packet without a card, and a chat that was revoked, need nothing. Raises ChatBusy with the
+    Packets without a card and revoked chats need no edit. Raises ChatBusy with the
     seconds to wait, ChatGone, and Unavailable.
     """
     place = ports.chats.find_card(packet_id)
@@ -46,7 +46,7 @@ def edit_card(packet_id: str, *, ports: CardPorts) -> None:
 
 
 def render_card(record: Record, language: str, *, ports: CardPorts) -> Card:
-    """Return the card of a packet in its present state."""
+    """Return the card of a packet in its current state."""
     packet, is_open = record.packet, record.status is PacketStatus.OPEN
     claimers = [] if is_open else [share.claimer for share in record.claims if share.claimer]
     profiles = ports.profiles.list_profiles([user.user_id for user in (packet.sender, *claimers)])

@@ -114,7 +114,7 @@ class _Talk:
     ports: CallPorts
 
     def answer_tap(self, tap: Tap) -> Mapping[str, Any]:
-        """Claim a share. Taps are not delivered again, so any outcome is told."""
+        """Claim a share. Taps are not redelivered, so the member is told any outcome."""
         try:
             chat = self._find_chat()
             text = self._claim(chat, tap.packet_id, None) if chat else self._say("not_admitted")
@@ -170,7 +170,7 @@ class _Talk:
         )
 
     def _tell_admission(self, message: Message) -> str:
-        """Return how an operator admits the chat, once in ten seconds."""
+        """Return the instructions for an admission, at most once in ten seconds."""
         if not self.ports.chats.take_hint(self.name, message.chat_id, self.ports.clock.now_ms()):
             return ""
         language = message.member.language
@@ -182,7 +182,7 @@ class _Talk:
         return self._say("admit", command=" ".join(quoted))
 
     def _send(self, chat: Chat, message: Message) -> str:
-        """Send a packet from the member's balance, post its card, and return what forms show."""
+        """Send a packet from the member's balance, post its card, and return the text for forms."""
         unit = self.ports.cards.unit
         if not (parsed := packet_fields(message.text, unit)):
             has_form = message.text.split()[1:] == [] and self.connector.offer_form(

@@ -48,7 +48,7 @@ LATE_MS = 5 * 60_000
 """Milliseconds until an unlogged commitment is reported, because its position then proves less."""
 
 RESERVE_MS = 15_000
-"""Milliseconds left to finish one transaction with retries, and one signature."""
+"""Milliseconds reserved to finish one transaction with retries, and one signature."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class DynamoDeposits:
         return self._dynamo.get(self._accounts, keys.account(account)) is None
 
     def has_received(self, account: str) -> bool:
-        """Return whether packets paid an account, whose money then is not campaign money only."""
+        """Return whether packets have paid an account, so it also holds other money."""
         row = self._dynamo.get(self._accounts, keys.account(account)) or {}
         return any(name.startswith("received_") for name in row)
 

@@ -101,7 +101,7 @@ def with_prize(snapshot: CampaignSnapshot, prize: Prize) -> CampaignSnapshot:
 def _stake_fen(
     before: CampaignSnapshot, after: CampaignSnapshot, operator: Operator, now_ms: int
 ) -> tuple[int, int]:
-    """Return the cash that an edit decides about, and the amount that existed before it."""
+    """Return the cash that an edit affects, and the amount that existed before it."""
     held_fen = cash_fen(before)
     fen = max(held_fen, cash_fen(after))
     kept = _without_pauses(after, before)

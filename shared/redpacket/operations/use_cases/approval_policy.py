@@ -44,7 +44,7 @@ class ApprovalPolicy:
         try:
             return self.spend(operator, subject, amount_fen, held_fen=held_fen)
         except ApprovalNeededError as error:
-            message = "This decides about more money than you may move alone in 24 hours."
+            message = "This affects more money than you may move alone in 24 hours."
             raise Forbidden(f"{message} {advice}") from error
 
     def spend(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
-"""Milliseconds without calls after one without an answer, so that users do not wait one by one."""
+"""Milliseconds without calls after an unanswered one, so that users do not wait one by one."""
 
 
 class RiskCheck:

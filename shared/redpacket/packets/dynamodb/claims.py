@@ -22,7 +22,7 @@ class DynamoClaims:
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
         """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
         if share.claimer is None or share.status is not ShareStatus.CLAIMED:
-            raise ValueError("only a claim has a taker to record")
+            raise ValueError("only a claim has a claimer to record")
         user_id = share.claimer.user_id
         # The order is the precedence of the refusals.
         writes = [

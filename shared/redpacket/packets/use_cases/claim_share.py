@@ -221,7 +221,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         owned = self.ports.packets.find_share_of(packet_id, user_id)
         if owned is None:
             raise InvariantViolated(
-                f"the taker of share {share_no} of {packet_id} has a row but no share"
+                f"the claimer of share {share_no} of {packet_id} has a row but no share"
             )
         if owned.share_no != share_no:
             self.ports.logger.event("share_given_back", packet_id=packet_id, share_no=share_no)

@@ -165,7 +165,7 @@ def _begin_close(
     try:
         packet = row or ports.packets.find_packet(packet_id)
         if packet is None:
-            raise LookupError(f"packet {packet_id} is due and does not exist")  # noqa: TRY301
+            raise LookupError(f"packet {packet_id} is due but does not exist")  # noqa: TRY301
         if packet.follows_campaign:
             _follow_edit(packet, sweep.work.windows)
         closing = ports.packets.begin_close(packet, ports.clock.now_ms())

@@ -59,7 +59,9 @@ def plan_rain(order: RainOrder, *, spend_of: SpendOf, rains: DynamoRains, ports:
     if not rain.is_funded:
         _check_start(rain, ports.clock.now_ms())
         if rains.is_crowded(rain):
-            message = f"is near too many rounds of other rains. At most {CROWD_MAX} stand together"
+            message = (
+                f"is near too many rounds of other rains. At most {CROWD_MAX} may be close together"
+            )
             raise InvalidRequest.of("starts_at_ms", message)
         for each, packet_id in _packet_orders(order, rain):
             planned = replace(ports, new_id=partial(_planned_id, packet_id))

@@ -40,7 +40,7 @@ def requeue_claims(
     def requeue(item: ShareRef | Unreadable) -> ShareRef:
         if isinstance(item, Unreadable):
             work.set_aside(item, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
-            raise InvariantViolated(f"{item.pk} {item.sk} waits to be settled and is no share")
+            raise InvariantViolated(f"{item.pk} {item.sk} waits to be settled but is not a share")
         try:
             _requeue(item, ports)
         except Unavailable:
@@ -113,7 +113,7 @@ def _find(packet_id: str, ports: SweepPorts) -> Packet:
     try:
         packet = ports.packets.find_packet(packet_id)
         if packet is None:
-            raise LookupError(f"packet {packet_id} is to be loaded and does not exist")  # noqa: TRY301
+            raise LookupError(f"packet {packet_id} is to be loaded but does not exist")  # noqa: TRY301
     except Unavailable:
         raise
     except Exception:

@@ -207,5 +207,5 @@ def sent_before(packet_id: str, packets: PacketReader) -> Packet:
     """Return the packet of an earlier request. Raises Unavailable if a restore has lost it."""
     packet = packets.find_packet(packet_id)
     if packet is None:
-        raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")
+        raise Unavailable(f"the ledger has the request of {packet_id} but not the packet")
     return packet

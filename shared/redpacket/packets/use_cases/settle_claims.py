@@ -225,7 +225,7 @@ def _still_unsettled(refs: set[ShareRef], packets: PacketReader) -> set[ShareRef
 
 def _transfer(share: Share, now_ms: int) -> Transfer:
     if share.claimer is None:
-        raise InvariantViolated(f"claimed share {share.share_no} of {share.packet_id} has no taker")
+        raise InvariantViolated(f"claim {share.share_no} of {share.packet_id} has no claimer")
     return Transfer(
         transfer_id=settle_id(share.packet_id, share.share_no),
         kind=TransferKind.SETTLE,

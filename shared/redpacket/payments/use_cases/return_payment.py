@@ -76,7 +76,7 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
     taken = provider.query_transaction(transaction_id)
     # A provider refunds by the transaction alone, regardless of the number in our row.
     if taken is None or (taken.number, taken.amount_fen) != (number, returned.amount_fen):
-        raise InvariantViolated(f"transaction {transaction_id} is no payment of {number}")
+        raise InvariantViolated(f"transaction {transaction_id} is not a payment of {number}")
     refund = provider.refund(returned.order)
     _end(returned, refund, ports)
 

@@ -126,7 +126,7 @@ def of_form(name: str, pattern: str, text: str) -> str:
 
 
 def cursor(
-    pattern: str | None = None, meaning: str = "`next` of the page before."
+    pattern: str | None = None, meaning: str = "`next` of the previous page."
 ) -> Parameter[str | None]:
     """Declare a parameter of a list that itself rejects cursors of other lists."""
     form = {"type": "string"} if pattern is None else _texts(pattern)

@@ -115,5 +115,5 @@ def _refuse_constant(name: str) -> None:
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
     unique = dict(members)
     if len(unique) != len(members):
-        raise ValueError("a name comes twice")
+        raise ValueError("a name appears twice")
     return unique

@@ -191,7 +191,7 @@ class Cache:
             # A missing permission is a deployment error: answer 500 and trigger the alarm.
             raise error
         if isinstance(error, ReadOnlyError):
-            raise Unavailable("the cache fails over") from error
+            raise Unavailable("the cache is failing over") from error
         if isinstance(error, (NoConnection, NoAnswer)):
             raise CacheAway("the cache does not answer") from error
         if str(error).startswith("WRONGTYPE"):

@@ -26,7 +26,7 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
 
 
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
-    """I5: a draw's outcome follows from its point and odds, so that anybody can prove it."""
+    """I5: a draw's outcome follows from its point and odds, so that anyone can verify it."""
     return [
         Difference("I5", draw.draw_id, "prize that the point means", str(meant), str(given))
         for draw in draws

@@ -73,7 +73,7 @@ def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
 
 
 def check_shares(facts: PacketFacts) -> list[Difference]:
-    """I3: a share has one outcome at most, exists, has its terms' amount and an invited user."""
+    """I3: a share has at most one outcome, exists, has its terms' amount and an invited user."""
     packet_id, terms = facts.packet.packet_id, facts.packet.terms
     differences = []
     for share_no, times in Counter(share.share_no for share in facts.shares).items():

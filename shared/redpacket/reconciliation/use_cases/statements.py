@@ -74,7 +74,7 @@ BALANCE = "balance vs entries"
 """Difference of an account, which strong reads settle."""
 
 KEPT = "check_kept"
-"""Check of single rows and their history, which no export splits: one comparison proves it."""
+"""Checks of single rows and their history, which no export splits: one comparison is enough."""
 
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files of checks."""
@@ -87,7 +87,7 @@ _FIRST_YEAR = 2026
 _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _CODED = 48
-"""Letters of an account, which has fewer."""
+"""Maximum letters of an account; accounts have fewer."""
 
 _WORDS: dict[str, Iterable[StrEnum]] = {
     "transfer_kinds": TransferKind,

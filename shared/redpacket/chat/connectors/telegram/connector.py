@@ -28,10 +28,10 @@ _DONE = ("message is not modified", "message to edit not found", "message can't 
 """Errors of an edit that leave nothing to do."""
 
 _OTHER_AUTHORS = ("sender_chat", "forward_origin", "via_bot", "sender_business_bot")
-"""Fields of words that the sender did not write: anonymous, forwarded, or by another bot."""
+"""Fields of messages that the sender did not write: anonymous, forwarded, or by another bot."""
 
 _ADDRESSED = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
-"""Command that names its bot, as the menus of groups write it."""
+"""Command with the bot's name, as group menus write it."""
 
 _PRIVATE_FIRST = {
     "zh": "请先打开与我的私聊，我才能单独回复你。",
@@ -66,7 +66,7 @@ class Telegram:
             # In a group, `notify` also reaches members who never opened a private chat.
             is_sure = call.is_private and text
             return {"method": "sendMessage", **_words(call.member, text)} if is_sure else {}
-        # Answer without a text also: otherwise the button keeps spinning.
+        # Answer even without a text: otherwise the button keeps spinning.
         body = {"text": _cut(text, _ANSWER_MAX), "show_alert": is_alert} if text else {}
         return {"method": "answerCallbackQuery", "callback_query_id": call.reply_to, **body}
 
@@ -91,7 +91,7 @@ class Telegram:
             pass
 
     def _ask_for_private_chat(self, member: Member, chat_id: str) -> None:
-        """Ask in a group, seldom: its few messages in a minute are for cards."""
+        """Ask in a group, but rarely: its few messages per minute are for cards."""
         now_ms = self._now_ms()
         if now_ms < self._asked_at_ms.get(chat_id, 0) + _ASK_MS:
             return
@@ -151,10 +151,10 @@ class Telegram:
             return {}
         moved_to = text(parameters, "migrate_to_chat_id")
         if moved_to and moved_to != body["chat_id"]:
-            # Telegram refused the call, so this is no retry of an unknown outcome.
+            # Telegram refused the call, so this does not retry an unknown outcome.
             return self._call(method, {**body, "chat_id": moved_to})
         if answer.status in (_BAD_REQUEST, _FORBIDDEN):
-            # A repeat is refused too, and would hold up the chat's later messages for a day.
+            # A repeat would also be refused, and would delay the chat's later messages for a day.
             raise ChatGone(f"Telegram refused {method}: {why}")
         raise Unavailable(f"Telegram answered {answer.status} to {method}")
 
@@ -188,7 +188,7 @@ def _shown(card: Card) -> dict[str, Any]:
     lines = fitting(card.lines, _MESSAGE_MAX - _length(card.title) - 1, _length)
     button = {"text": card.button, "callback_data": card.packet_id} if card.button else None
     link = {"text": link_label(card.link), "url": card.link} if card.link else None
-    # The preview of the cover stands above the text, so that an edit can keep it.
+    # The preview of the cover is above the text, so that an edit can keep it.
     preview = (
         {"url": card.cover_url, "prefer_large_media": True, "show_above_text": True}
         if card.cover_url

@@ -73,5 +73,7 @@ def _lent(answer: HttpAnswer, name: str) -> tuple[str, int]:
     told = read_answer(answer)
     lent, life_s, code = told.get(name), told.get("expires_in"), told.get("errcode")
     if not isinstance(lent, str) or not lent or not isinstance(life_s, int):
-        raise Unavailable(f"WeChat lends no {name}: {code if isinstance(code, int) else 'no code'}")
+        raise Unavailable(
+            f"WeChat returned no {name}: {code if isinstance(code, int) else 'no code'}"
+        )
     return lent, life_s
