@@ -34,7 +34,7 @@ else
 end
 if packet then
   if owned_no ~= '0' then
-    -- The ledger has a claim that this hash lacks, so the hash may also lack other takers.
+    -- The ledger has a claim that this hash lacks, so the hash may also lack other claimers.
     packet.head = string.gsub(packet.head, '@.*$', '')
   end
   if owned_no ~= '' then

@@ -9,7 +9,7 @@ ARGV[3]  head           of the state: when the packet opens, its count, its term
 ARGV[4]  durable_no     highest share number that is claimed or refunded
 ARGV[5]  free           lower numbers that are neither, separated by commas
 ARGV[6]  proof          "sent": the packet was just sent and has no claims. "told <life> <users>":
-                        all of its takers were added since <life> began; "-" if in this one call
+                        all of its claimers were added since <life> began; "-" if in this one call
 ARGV[7]  user_id, share_no, and so on in pairs: durable claims
 
 Returns one string:

@@ -1,4 +1,4 @@
-"""The real things that several suites share, each started once and only when a test asks."""
+"""Real services that several suites share; each starts once, when the first test needs it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from local.stack import Stack
 
 EMBEDS = "http://localhost:5173"
-"""The origin whose pages may embed packets of the tests' stack; no server is there."""
+"""Origin whose pages may embed packets of the tests' stack; it has no server."""
 
-# A busy machine breaks no promise of the code.
+# Hypothesis must not fail a test because the machine is busy.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -61,7 +61,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The whole system: the real template deployed to the emulator, with a real cache.
+    """The complete system: the real template deployed to the emulator, with a real cache.
 
     Each process of a parallel run has its own stack, because most of these tests wait.
     """
@@ -74,7 +74,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A real Valkey or Redis alone."""
+    """A real Valkey or Redis without other services."""
     port = Ports.free().cache
     command = [places.cache_server(), "--bind", HOST, "--port", str(port), "--save", ""]
     folder = tmp_path_factory.mktemp("redis")
@@ -87,7 +87,7 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 @pytest.fixture
 def cache(redis_port: int) -> Iterator[OperatorCache]:
-    """A client of an empty cache, for operators and adapters."""
+    """Client of an empty cache, for operators and adapters."""
     client = OperatorCache(redis_port, timeout_s=2)
     client.flushall()
     yield client

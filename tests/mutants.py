@@ -1,4 +1,4 @@
-"""Shows that tests notice a random sample of changes to the code that decides about money.
+"""Mutation test: tests must fail for a random sample of changes to the code that handles money.
 
 cosmic-ray makes each change in a copy of TREE, where pytest-testmon runs the tests that the change
 may break; it recorded the lines of each test in TREE. The last line is JSON.

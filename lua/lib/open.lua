@@ -1,4 +1,4 @@
--- Returns the share that *user_id* has already, or *refusal* if they have none. *note* follows the number.
+-- Returns the share that *user_id* already has, or *refusal* if they have none. *note* follows the number.
 -- It costs a call, so scripts only use it if the answer matters: most users here have no share.
 local function or_owned(packet_key, user_id, refusal, note)
   local owned_no = redis.call('HGET', packet_key, user_id)
@@ -33,7 +33,7 @@ local function check_open(packet_key, user_id)
 
   local offset, offered_ms, returned = string.match(state, '|([^,]*),([^,]*)(.*)$')
   if offered_ms ~= '' and left_ms > tonumber(offered_ms) then
-    -- The packet was emptied and a number was returned since. It is offered a second later (packet_amend).
+    -- The packet was emptied, and a number has been returned since. It is offered a second later (packet_amend).
     return or_owned(packet_key, user_id, 'packet_emptied')
   end
   return nil, state, offset, returned

@@ -8,7 +8,7 @@
 -- offset: a claim is one HSETNX without a counter. Code that adds or removes a user in any other way corrects
 -- the offset. <returned> lists returned numbers, each after a comma; they are offered once <offered_ms> of the
 -- key's life are left. Without any of these there is no tail.
--- The terms may end with a mark that the hash has every taker (docs/adr/0016): "*" if the ledger has listed
+-- The terms may end with a mark that the hash has every claimer (docs/adr/0016): "*" if the ledger has listed
 -- all of them, "@" and the server's life (lib/life) if the hash has seen every claim since the send.
 local function read_state(state, field_count)
   local head, tail = string.match(state, '^.([^|]*)|?(.*)$')

@@ -1,4 +1,4 @@
-"""A soak: a week of production in minutes, on one local stack. The last line is JSON.
+"""Soak test: a week of production in minutes, on one local stack. The last line is JSON.
 
 make soak MINUTES=30 SEED=1
 """
@@ -26,10 +26,10 @@ from testing.soak.troubles import Troubles
 from testing.soak.watch import Watch
 
 FIRST_RELEASE = "15ff6e46"
-"""Commit to upgrade from before a first release: the changelog's last break of stored rows."""
+"""Commit to upgrade from until the first release: the last one that broke stored rows."""
 PEOPLE, NAIVE = 300, 24
 SHOWN, SHOWN_ALIKE = 8, 12
-"""Failures shown of those whose first so many characters are alike."""
+"""Shown failures of each group, and the number of equal first characters in a group."""
 FEATURES = (
     *(f"packet {kind}" for kind in ("plain", "split", "two-step", "passphrase", "timed")),
     *("packet for few", "packet paid", "packet of a campaign", "rain", "claim", "thanks", "end"),
@@ -39,7 +39,7 @@ FEATURES = (
     *("approval", "campaign edit", "repeat", "seal of another release", "row put back"),
     "name that a restore lost",
 )
-"""Features of which a soak must have done at least one."""
+"""Features that a soak must use at least once."""
 FAULTS = ("cache killed", "functions killed", "upgrade", "keys rotated", "tables restored")
 CONTROLS = ("forgets keys", "no sequence")
 
@@ -55,7 +55,7 @@ def checkout(commit: str, folder: Path) -> Path:
 
 
 def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, Agreement]:
-    """Run a soak; return what it saw."""
+    """Run a soak, and return its record."""
     old, watch, chance = checkout(commit, folder / "previous"), Watch(), random.Random(seed)
     with Building(say, folder / "build.log") as building:
         building.finish()  # before the crowd acts
@@ -89,7 +89,7 @@ def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, A
 
 
 def disturb(troubles: Troubles, chance: random.Random, seconds: float) -> None:
-    """Make one fault after another for so many seconds."""
+    """Inject one fault after another for some seconds."""
     ends_at = time.monotonic() + seconds
     while (left_s := ends_at - time.monotonic()) > 0:
         time.sleep(min(left_s, chance.uniform(2, 20)))
@@ -98,7 +98,7 @@ def disturb(troubles: Troubles, chance: random.Random, seconds: float) -> None:
 
 
 def main() -> int:
-    """Run a soak, and fail if anything differs or was never tried."""
+    """Run a soak, and fail if anything differs or was not tried."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1)

@@ -20,13 +20,13 @@ from testing.soak.watch import Caller
 
 TABLES = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
 REST_S = 480
-"""Seconds until rest: messages of a killed function are hidden for up to 360 s (template.yaml)."""
+"""Seconds until all work ends: a killed function's messages are hidden for up to 360 s."""
 PLACES = "", "Delayed", "NotVisible"
-"""Attributes of a queue that count its messages end so."""
+"""Suffixes of the queue attributes that count messages."""
 FINAL = {"paid", "failed", "cancelled"}
 """States of withdrawals that never change."""
 FUNDED = {"closed", "emptied"}
-"""States of packets whose sum was spent, once they have ended; `emptied` begins before the end."""
+"""States of an ended packet whose sum was spent; a packet may be `emptied` before its end."""
 MUST_SEE = (
     "check_conservation",
     "check_entries",
@@ -41,17 +41,17 @@ MUST_SEE = (
 
 
 class Agreement:
-    """Looks at one stack after its crowd has left."""
+    """Checks of one stack after its crowd has stopped."""
 
     def __init__(self, crowd: Crowd, troubles: Troubles) -> None:
         self.crowd, self.troubles, self.watch = crowd, troubles, crowd.watch
         self.seen: Counter[str] = Counter()
         self.naive: Counter[str] = Counter()
-        """Differences that each naive control made."""
+        """Number of differences that each naive control caused."""
         self._pages: dict[str, dict[str, Any]] = {}
 
     def check(self) -> None:
-        """Wait for rest, and compare everything with everything."""
+        """Wait until all work has ended, and compare all sources."""
         self._rest()
         self._read_packets()
         books = self._check_providers()
@@ -74,7 +74,7 @@ class Agreement:
     # ---------------------------------------------------------------- rest
 
     def _rest(self) -> None:
-        """End all packets and withdrawals, and wait until nothing is under way."""
+        """End all packets and withdrawals, and wait until nothing is in progress."""
         for name in PROVIDERS:
             self.crowd.outside(name, "mode", {"mode": "ok"})
         books = [http.get("/_fake/book").json() for http in self.crowd.providers.values()]
@@ -112,7 +112,7 @@ class Agreement:
             self.watch.violated(f"not ended: {name}")
 
     def _queued(self) -> dict[str, int]:
-        """Return how many messages queues have, also delayed and hidden ones and dead letters."""
+        """Return the number of messages in queues, including delayed, hidden and dead ones."""
         sqs, queued = self.crowd.stack.aws("sqs"), Counter[str]()
         for name, url in self.crowd.stack.outputs.items():
             if name.endswith(("QueueUrl", "DlqUrl")):
@@ -129,10 +129,7 @@ class Agreement:
         return status in FINAL
 
     def _ends_payment(self, person: Person, number: str) -> bool:
-        """Return whether we know of a payment, whose notice is repeated otherwise.
-
-        Providers repeat notices for a day, simulated ones only for 13 seconds.
-        """
+        """Return whether a payment is paid; if not, let the provider repeat its notice."""
         if expect(person.call.ask("GET", f"/me/payments/{number}"))["status"] == "paid":
             return True
         self.crowd.outside(person.payments[number][0], "notify", {"number": number})
@@ -152,7 +149,7 @@ class Agreement:
     # ---------------------------------------------------------------- users' pages
 
     def _read_packets(self) -> None:
-        """Compare the record page of every packet with what claimers were told."""
+        """Compare the record page of every packet with the answers to its claimers."""
         for packet in self.crowd.live:
             page = expect(self._reader(packet).ask("GET", f"/packets/{packet.packet_id}"))
             self._pages[packet.packet_id] = page
@@ -168,7 +165,7 @@ class Agreement:
                 self.watch.violated(f"{packet.packet_id} has another sum than {packet.total_fen}")
 
     def _expected_fen(self, person: Person, books: dict[str, int]) -> int:
-        """Return the balance that follows from what the user and the providers were told."""
+        """Return the balance that follows from the user's answers and the providers' books."""
         packets = [packet for packet in person.sent if self._is_funded(packet)]
         spent_fen = sum(sum(fen for _, fen in packet.claims.values()) for packet in packets)
         moved_fen = sum(books.get(number, 0) for number in [*person.payments, *person.withdrawals])
@@ -196,7 +193,7 @@ class Agreement:
     # ---------------------------------------------------------------- outside
 
     def _check_providers(self) -> dict[str, int]:
-        """Compare pages with the providers' books; return what each number moved."""
+        """Compare pages with the providers' books; return the amount that each number moved."""
         books: dict[str, int] = {}
         for http in self.crowd.providers.values():
             book = http.get("/_fake/book").json()
@@ -230,7 +227,7 @@ class Agreement:
         events = self.troubles.mirror.events()
         self.seen["events"] = len(events)
         moved = mirrored.balances(events)
-        # Withdrawals that the naive do not know of reserve money, which no event tells.
+        # No event reports money that is held for withdrawals, and naive users made unknown ones.
         for person in self.crowd.people[len(self.crowd.naive) :]:
             self._same(
                 f"mirror {person.name}",
@@ -275,7 +272,7 @@ class Agreement:
             self.watch.violated(str(difference))
 
     def _check_reports(self) -> None:
-        """Reconcile, and compare the reports with what users were told."""
+        """Reconcile, and compare the reports with the answers to users."""
         told = self.troubles.cli("reconcile")
         if told["differences"]:
             self.watch.violated(f"reconciliation: {told['differences']}")

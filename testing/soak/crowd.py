@@ -19,7 +19,7 @@ PHRASE = "恭喜发财"
 FUNDS_FEN, OPERATORS_FEN, BUDGET_FEN = 20_000, 50_000_000, 20_000_000
 ABOVE_APPROVAL_FEN = 100_000_100
 REPEATS = 0.1
-"""Part of the requests that a user sends once more with the same key."""
+"""Fraction of requests that a user repeats with the same key."""
 REFUNDS, CANCELS, WELL_SAID, LARGE = 0.3, 0.3, 0.8, 0.2
 HOUR_MS = 3_600_000
 RAIN_EVERY_S = 60.0
@@ -44,7 +44,7 @@ WRONG = {"internal_error", "invalid_request", "unauthorized", "packet_not_found"
 
 @dataclass
 class Packet:
-    """A packet that the crowd was told of, with the claims that it was told."""
+    """A packet that the crowd knows, with the claims in the answers."""
 
     packet_id: str
     sender: "Person | None"
@@ -56,7 +56,7 @@ class Packet:
 
 @dataclass(eq=False)
 class Person:
-    """A user, and everything that the API told them."""
+    """A user, and the API's answers to them."""
 
     name: str
     token: str
@@ -94,7 +94,7 @@ class Crowd:
         self.profiles, self.rains = threading.Lock(), threading.Lock()
         self.next_rain_at = 0.0
         self.waiting: dict[str, Person] = {}
-        """Pages of withdrawals and payments that waited over an upgrade."""
+        """Pages of withdrawals and payments that waited during an upgrade."""
         self._is_over = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -108,7 +108,7 @@ class Crowd:
     # ---------------------------------------------------------------- life
 
     def begin(self) -> None:
-        """Give everybody money, create the campaign, and let the threads act."""
+        """Give everybody money, create the campaign, and start the threads."""
         for name in ("boss", "till"):
             giver = self.treasurer if name == "boss" else self.operator
             giver.ask("POST", "/admin/deposits", {"user": name, "amount_fen": OPERATORS_FEN}, name)
@@ -149,10 +149,7 @@ class Crowd:
     def once(
         self, person: Person, path: str, body: dict[str, Any], chance: random.Random, name: str
     ) -> dict[str, Any] | None:
-        """Post once, or twice with one key; return what was made, or None for a refusal.
-
-        The repeat must name the same *name*. The naive always repeat.
-        """
+        """Post once, or twice with one key; return the result, or None for a refusal."""
         key = uuid.uuid4().hex
         answer = person.call.ask("POST", path, body, key)
         told = self.told(answer, path)
@@ -165,10 +162,7 @@ class Crowd:
         return told
 
     def told(self, answer: httpx.Response, feature: str) -> dict[str, Any] | None:
-        """Return the content of a success, which counts for *feature*, or None for a refusal.
-
-        A refusal must have a reason that the crowd's requests can have.
-        """
+        """Return the content of a success, which counts for *feature*, or None for a refusal."""
         if answer.is_success:
             self.watch.did(feature)
             return dict(answer.json())
@@ -187,7 +181,7 @@ class Crowd:
             person.is_bound = True
 
     def outside(self, channel: str, control: str, body: dict[str, Any]) -> bool:
-        """Do something at a provider, as people do there; return whether it worked."""
+        """Act at a provider like its users; return whether it worked."""
         try:
             return self.providers[channel].post(f"/_fake/{control}", json=body).is_success
         except httpx.TransportError:
@@ -196,7 +190,7 @@ class Crowd:
     # ---------------------------------------------------------------- operators
 
     def deposit(self, person: Person, amount_fen: int) -> None:
-        """Put money into an account; a second operator approves what is large."""
+        """Put money into an account; a second operator approves a large sum."""
         body = {"user": person.name, "amount_fen": amount_fen}
         answer = self.treasurer.ask("POST", "/admin/deposits", body, uuid.uuid4().hex)
         if answer.status_code == httpx.codes.ACCEPTED:
@@ -274,7 +268,7 @@ def plan_rain(crowd: Crowd, person: Person, _: random.Random) -> None:
     with crowd.rains:
         if time.time() < crowd.next_rain_at:
             return
-        starts_at = time.time() + 20  # a repeat on a loaded machine comes late
+        starts_at = time.time() + 20  # repeats are late on a loaded machine
         crowd.next_rain_at = time.time() + RAIN_EVERY_S
     body = {"starts_at_ms": int(starts_at * 1000), "seconds": 20, "packets": 2}
     body |= {"total_fen": 2_000, "count": 20}
@@ -325,10 +319,7 @@ def end_packet(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def draw(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Draw once; cash arrives like a claim.
-
-    Not for the naive, whose second draws would be in reports that show no users.
-    """
+    """Draw once, unless the user is naive; cash arrives like a claim."""
     if person in crowd.naive:
         return
     if told := crowd.once(person, f"/campaigns/{CAMPAIGN}/draws", {}, chance, "draw_id"):
@@ -341,7 +332,7 @@ def draw(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def help_friend(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Say the campaign's phrase for a friend."""
+    """Enter the campaign's passphrase for a friend."""
     friend = chance.choice([each for each in crowd.people if each is not person])
     body = {"inviter_token": friend.user_token, "transcript": PHRASE}
     crowd.told(person.call.ask("POST", f"/campaigns/{CAMPAIGN}/helps", body), "help")
@@ -357,7 +348,7 @@ def pay(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def pay_outside(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Pay at the provider what was ordered there; its console may refund a part at once."""
+    """Pay an order at the provider; its console may immediately refund a part."""
     if person.payments:
         payment_id, (channel, amount_fen) = chance.choice(list(person.payments.items()))
         body: dict[str, Any] = {"payment_id": payment_id, "payer": person.name}
@@ -403,7 +394,7 @@ def rename(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def read(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Read pages as the page does."""
+    """Read the API like the page."""
     paths = ["/me", "/me/sent", "/me/received", "/me/transfers", f"/campaigns/{CAMPAIGN}"]
     paths += [f"/packets/{packet_id}" for packet_id in list(person.taken)[-3:]]
     path = chance.choice([*paths, "/me/notices"])
@@ -411,7 +402,7 @@ def read(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def deposit(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Let an operator deposit, now and then a sum that needs approval."""
+    """Let an operator deposit money, sometimes a sum that needs approval."""
     is_large = chance.random() < LARGE
     crowd.deposit(person, ABOVE_APPROVAL_FEN if is_large else chance.randrange(100, 1_000))
 
@@ -439,4 +430,4 @@ ACTIONS: dict[Callable[[Crowd, Person, random.Random], None], int] = {
     deposit: 2,
     edit: 1,
 }
-"""What users do, by how often."""
+"""Actions of users, by frequency."""

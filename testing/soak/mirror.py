@@ -1,4 +1,4 @@
-"""Mirror of a host: balances and packets by docs/reference/webhooks.md."""
+"""Mirror of a host: balances and packets from events, as docs/reference/webhooks.md describes."""
 
 from collections import defaultdict
 from typing import Any
@@ -18,7 +18,7 @@ EVENTS = [
 
 
 class Mirror:
-    """A webhook, and what its receiver knows."""
+    """A webhook, and the events of its receiver."""
 
     def __init__(self, stack: Stack, crowd: Crowd) -> None:
         self._stack, self._operator = stack, crowd.operator
@@ -38,14 +38,14 @@ class Mirror:
         return bool(expect(self._operator.ask("GET", self._path))["waiting_count"] == 0)
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the events in the order of their arrival, each once."""
+        """Return the events without duplicates, in order of arrival."""
         with client(self._stack.receiver) as receiver:
             events: list[dict[str, Any]] = receiver.get(f"/_fake/{WEBHOOK}").json()["events"]
         return events
 
 
 def balances(events: list[dict[str, Any]]) -> dict[str, int]:
-    """Return what events moved, by user."""
+    """Return the amount that events moved, by user."""
     moved: dict[str, int] = defaultdict(int)
     debited: dict[str, int] = {}
     for event in events:

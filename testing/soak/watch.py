@@ -1,4 +1,4 @@
-"""Record of a soak's requests, faults and answers, which judges every 5xx answer."""
+"""Record of a soak's requests, faults and answers, which explains every 5xx answer by a fault."""
 
 import re
 import threading
@@ -16,7 +16,7 @@ from local.client import NO_TLS
 
 SLOW_S = 3.0
 GRACE_S = 35.0
-"""Seconds after a fault's end in which it explains an answer: callers wait 30 s for a dead one."""
+"""Seconds for which a fault still explains an answer after its end: callers wait 30 s."""
 PATIENCE_S = 180.0
 """Seconds for which a caller repeats a request until its outcome is known."""
 LOST = 599
@@ -43,7 +43,7 @@ CAUSES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An answer of 5xx."""
+    """A 5xx answer."""
 
     path: str
     status: int
@@ -72,7 +72,7 @@ class Watch:
             self.done[feature] += 1
 
     def violated(self, text: str) -> None:
-        """Record what must not be."""
+        """Record a violation."""
         with self._lock:
             self.violations.append(text)
 
@@ -87,7 +87,7 @@ class Watch:
 
     @contextmanager
     def fault(self, kind: str) -> Iterator[None]:
-        """Record a fault from its begin to its end."""
+        """Record a fault from its start to its end."""
         began_at = time.monotonic()
         with self._lock:
             self.faults[kind] += 1
@@ -102,7 +102,7 @@ class Watch:
             self._windows.append((kind, began_at, time.monotonic() + GRACE_S))
 
     def unexplained(self) -> list[Failure]:
-        """Return the 5xx answers during which no fault was active that can cause them."""
+        """Return the 5xx answers that no active fault explains."""
         return [
             failure
             for failure in self.failures
@@ -118,7 +118,7 @@ class Watch:
 class Caller:
     """A user who repeats a request until its outcome is known.
 
-    For a forgetful one each repeat has a new key, as if the handler forgot idempotency keys.
+    A forgetful user has a new key for each repeat, as if the handler forgot idempotency keys.
     """
 
     def __init__(self, http: httpx.Client, watch: Watch, token: str) -> None:
@@ -127,7 +127,7 @@ class Caller:
         self.is_forgetful = False
 
     def ask(self, method: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
-        """Return the first answer that is final."""
+        """Return the first final answer."""
         patient_until = time.monotonic() + PATIENCE_S
         while True:
             answer = self._once(method, path, body, key)
@@ -152,7 +152,7 @@ class Caller:
 
 
 def _is_open(answer: httpx.Response, code: str) -> bool:
-    """Return whether a request has to be repeated to learn its outcome."""
+    """Return whether a request must be repeated to get its outcome."""
     return answer.is_server_error or code == "idempotency_key_in_use"
 
 

@@ -395,7 +395,7 @@ class Handlers:
         assert self.call("deliver", {"Records": records}) == {"batchItemFailures": []}
 
     def edit_cards(self) -> None:
-        """Hand the function of chats the messages of its queue, one of which must wait."""
+        """Pass the chat function the messages of its queue, one of which must wait."""
         bodies = {
             each for each in self.recorder.messages if json.loads(each).keys() == {"packet_id"}
         }
@@ -443,7 +443,7 @@ CHAT_SECRET = make_secret("http://127.0.0.1")
 
 
 class _Telegram(HttpClient):
-    """Answers the bot, and limits its second edit."""
+    """Platform that answers the bot, and limits its second edit."""
 
     def __init__(self) -> None:
         self._edits = 0
@@ -795,7 +795,7 @@ def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:
 
 
 def _tell_of_an_erasure(handlers: Handlers) -> None:
-    """Erase a user of whom every kind of data is stored, once their money is gone."""
+    """Erase a user who has every kind of data, once their account is empty."""
     handlers.ask("POST /me/wechat", "hal", {"code": "code-hal"})
     handlers.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
     own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}

@@ -128,7 +128,7 @@ class DrawSchedule(Schedule):
         self.trace.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
     def _draw_naively(self, process: Process, attempt: DrawAttempt) -> None:
-        """Answer after the cache alone; the durable write follows, unless the worker crashes."""
+        """Answer as soon as the cache has; the durable write follows, unless the worker crashes."""
         if attempt in self.told_to:
             return  # A user with an answer does not retry.
         system, snapshots = process, process.known_snapshots

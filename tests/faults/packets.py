@@ -282,7 +282,7 @@ class PacketSchedule(Schedule):
         return read_facts(self.system.dynamo, packet, user_id, self.system.clock.now_ms())
 
     def _grab_naively(self, process: Process, packet: Packet, user_id: str) -> None:
-        """Answer after the cache alone; the durable write follows, unless the worker crashes."""
+        """Answer as soon as the cache has; the durable write follows, unless the worker crashes."""
         system = self.system
         if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in system.told):
             return  # A user with an amount does not retry.

@@ -1,8 +1,8 @@
 """Real processes that fail under the real use cases: caches, workers, queues; every invariant must
 hold.
 
-Each suite also runs a naive control, which answers after the cache alone or checks and acts in
-separate steps, and must detect its failure; otherwise it proves nothing.
+Each suite also runs a naive control, which answers before the ledger has the claim, or checks and
+acts in separate steps. A suite that does not detect the control's failure proves nothing.
 
 python -m tests.faults.real [--only SUITE] [--quick] [--write]
 """

@@ -132,7 +132,7 @@ class NaiveClaimCache:
         return share_no
 
     def grab(self, system: InMemorySystem, packet: Packet, user_id: str) -> bool:
-        """Answer after the cache alone; the durable write follows, unless the worker crashes."""
+        """Answer as soon as the cache has; the durable write follows, unless the worker crashes."""
         share_no = self.take(packet, user_id)
         if share_no is None:
             raise PacketEmptied("All shares of this packet are taken.")

@@ -2,9 +2,9 @@
 
 Each seed is one schedule: it decides which part runs next, which call fails, and when the cache
 loses data and the clock jumps. Then the faults stop, the sweep and the queue get enough time, and
-every invariant must hold. The naive control answers after the cache alone, as the usual design
-does, and must fail. Five schedules of packets are followed by one of a lottery (`draws`) and one of
-`payments`; --of runs one kind.
+every invariant must hold. The naive control answers before the ledger has the claim, as the usual
+design does, and must fail. Five schedules of packets are followed by one of a lottery (`draws`) and
+one of `payments`; --of runs one kind.
 
 python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
 """

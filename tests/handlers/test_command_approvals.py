@@ -25,7 +25,7 @@ HOUR_MS = 3_600_000
 
 
 class Terminal:
-    """Runs an operator's commands against the handlers."""
+    """Runner of an operator's commands against the handlers."""
 
     def __init__(self, system: InMemorySystem, folder: Path) -> None:
         self._system, self._folder = system, folder

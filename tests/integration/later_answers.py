@@ -41,7 +41,7 @@ def _client(status: int, answer: dict[str, Any]) -> AuthenticatedClient:
 
 
 def main() -> None:
-    """Check what the client makes of each answer."""
+    """Check how the client parses each answer."""
     claim = grab(200, CLAIM)
     assert isinstance(claim, Claim), claim
     assert (claim.amount_fen, claim.payout, claim.outcome) == (7, "brand_new", "claimed_later")

@@ -19,7 +19,7 @@ from tests.integration.conftest import HttpUser, MakeUser
 
 
 class Terminal:
-    """Runs commands against a stack."""
+    """Runner of commands against a stack."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack

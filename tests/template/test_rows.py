@@ -3,7 +3,7 @@ one.
 
 A put is tried with the key alone, because it replaces a row: a function that may put a row can also
 destroy or rewrite one. It is also tried with the attribute, which some statements demand. An update
-is tried with the attribute that decides about the row. A read is tried as a whole row, without
+is tried with the decisive attribute of the row. A read is tried as a whole row, without
 attribute names, and as a write that returns the old row. IAM cannot see a write's failed condition,
 whose answer may hold a row (`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries
 it.
@@ -89,7 +89,7 @@ ROWS = {
     "switches": ("Switches", operator_keys.switches(), "send_is_on"),
     "fixed_unit": ("Switches", operator_keys.switches(), "unit_of_account"),
 }
-"""Kinds of rows: table, key, and the attribute that decides."""
+"""Kinds of rows: table, key, and decisive attribute."""
 
 MAY = """
 balance              Admin:pru Approval:pru Chat:pru Erasure:r Expire:pu Payment:pru Payout:pu \

@@ -1,4 +1,4 @@
-"""Outgoing events: hosts get all of them."""
+"""Outgoing events: hosts receive all of them."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -376,7 +376,7 @@ def test_two_heads_of_one_size_are_a_fork(system: LogSystem, tmp_path: Path) -> 
     some_packets(system)
     kept = system.page(log_pages.entries_page)
     forged = LogHead(5, "0" * 64)
-    # Worst case: the holder of the key signs a second history.
+    # Worst case: the key's holder signs a second history.
     key = system.signer.public_key()
     fork = SignedHead(forged, system.signer.sign(forged.text(key).encode()), key)
     other = {**kept, "items": [], "head": forged.root, "signature": fork.signature.hex()}

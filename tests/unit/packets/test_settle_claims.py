@@ -41,7 +41,7 @@ def test_a_batch_is_paid_in_transactions_of_ten_claims(system: InMemorySystem) -
     assert system.settle() == set()
 
     # Each claim has four rows: outcome, entry, receipt, balance. Closing writes the packet and the
-    # counts of its sender and its luckiest taker.
+    # counts of its sender and its luckiest claimer.
     assert transactions == [40, 40, 20, 3]
     assert sum(system.balance_fen(f"user-{number}") for number in range(25)) == 1000
 

@@ -391,7 +391,7 @@ def test_a_refusal_does_not_prevent_a_cancellation(waiting_town: PaymentSystem) 
 
     assert (stopped.status, stopped.stop) == (WithdrawalStatus.CANCELLING, Stop.CANCELLED)
     assert waiting_town.cancel(withdrawal) == stopped
-    # Neither a refusal nor a timeout replaces the user's decision.
+    # Neither a refusal nor a timeout overrides the user's decision.
     for stop in (Stop.REFUSED, Stop.NOT_AUTHORIZED, Stop.EXPIRED):
         for seen in (refused, stopped):
             assert waiting_town.withdrawals.stop(seen, stop, "late", now_ms) is None

@@ -26,9 +26,7 @@ NOW_S = 1_800_000_000
 
 
 class Endpoint:
-    """Endpoint of credentials; Endpoint of credentials: *answers* are its responses, and the last
-    one repeats.
-    """
+    """Endpoint of credentials: *answers* are its responses, and the last one repeats."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
