@@ -29,7 +29,8 @@ from typer.testing import CliRunner, Result
 
 import redpacket
 from local.places import ROOT
-from redpacket_cli import campaigns, packets
+from redpacket.platform.unit import Unit
+from redpacket_cli import amounts, campaigns, packets
 from redpacket_cli.main import app
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen, plot, table
@@ -71,7 +72,10 @@ class Stack:
         screen = Screen(notes=Console(stderr=True, width=200))
         # The runner replaces the standard streams while it runs.
         screen.console = _Console(width=120)
-        return CliRunner().invoke(app, list(words), obj=Session(target, screen), input=stdin)
+        try:
+            return CliRunner().invoke(app, list(words), obj=Session(target, screen), input=stdin)
+        finally:
+            amounts.use(Unit)  # Later tests would ask this stack for its unit.
 
     def ask_json(self, *words: str, code: int = 0, stdin: str = "") -> Any:
         result = self.run("--json", *words, stdin=stdin)
