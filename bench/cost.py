@@ -69,14 +69,14 @@ def measure() -> dict[str, Any]:
         (f"USD per million grabs, {crowd['winners_share']:.0%} of them winners", grabs),
         ("USD per million polls of the feed, which an edge answers", feed),
         ("USD per million polls of the record page", direct),
-        ("USD a month of a stack that nothing uses, dev", idle),
-        ("USD a month of a stack that nothing uses, prod", idle_prod),
-        ("USD a month of both payment providers more, which nothing uses", payments),
+        ("USD a month of an idle stack, dev", idle),
+        ("USD a month of an idle stack, prod", idle_prod),
+        ("Additional USD a month of both payment providers, idle", payments),
     ):
         print(f"\n{says}")
         for service, usd in {**costs, "together": total(costs)}.items():
             print(f"  {service:12} {usd:7.3f}")
-    print("\nUSD a month more, by what is chosen or grows")
+    print("\nAdditional USD a month, by option or growth")
     for says, price in options_bill(book).items():
         print(f"  {says:28} {price:9.2f}")
     print()

@@ -64,10 +64,12 @@ class Access:
         )
         wrong = [each for each in made.embed.split(",") if each and not _ORIGIN.fullmatch(each)]
         if wrong:
-            raise StackError(f"{wrong[0]} is no origin: write EMBED=http://localhost:5173")
+            raise StackError(f"{wrong[0]} is not an origin: write EMBED=http://localhost:5173")
         for name, url in (("HOST_WALLET_URL", made.wallet), ("JWT_ISSUER", made.issuer)):
             if url and not _URL.fullmatch(url):
-                raise StackError(f"{name}={url} is no address: write {name}=http://127.0.0.1:9000")
+                raise StackError(
+                    f"{name}={url} is not an address: write {name}=http://127.0.0.1:9000"
+                )
         if made.bind not in {HOST, EVERYWHERE}:
             raise StackError(
                 f"BIND={made.bind} is unknown: write {HOST} (this machine) or {EVERYWHERE} (its "
@@ -98,7 +100,7 @@ class Access:
 def _unit(text: str) -> str:
     found = _UNIT.fullmatch(text)
     if not found:
-        raise StackError(f"{text} is no unit: write UNIT=points or UNIT=gems,2,gem")
+        raise StackError(f"{text} is not a unit: write UNIT=points or UNIT=gems,2,gem")
     name, decimals, symbol = found.groups()
     return f"{name},{decimals or 0},{symbol or name[:8]}"
 

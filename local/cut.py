@@ -20,11 +20,11 @@ UNRELEASED = "## [Unreleased]\n"
 def cut(version: str, day: date, root: Path) -> None:
     """Set the version, and move the unreleased changes under it. Raises StackError."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        raise StackError(f"{version} is no version: use three numbers, as in 1.2.0")
+        raise StackError(f"{version} is not a version: use three numbers, as in 1.2.0")
     changelog, source = root / "CHANGELOG.md", root / SOURCE
     changes = changelog.read_text(encoding="utf-8")
     if f"\n## [{version}]" in changes:
-        raise StackError(f"CHANGELOG.md has {version} already")
+        raise StackError(f"CHANGELOG.md already has {version}")
     before, heading, after = changes.partition(UNRELEASED)
     if not heading or not after.partition("\n## [")[0].strip():
         raise StackError("CHANGELOG.md has no unreleased changes")

@@ -160,7 +160,7 @@ def _kinds(invited: list[str]) -> dict[str, dict[str, Any]]:
             "opening": "two_step",
         },
         "for two recipients (专属红包)": {"recipients": invited},
-        f"for who says {SPELL} (口令红包)": {"passphrase": SPELL},
+        f"for users who say {SPELL} (口令红包)": {"passphrase": SPELL},
     }
 
 
@@ -303,7 +303,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         claimer.post(f"/me/{PROVIDER}", {"code": "code-racer"})
         withdrawal = claimer.post("/me/withdrawals", WITHDRAWN)
         path = f"/me/withdrawals/{withdrawal['withdrawal_id']}"
-        say(f"\nThe taker withdraws {money(WITHDRAWN['amount_fen'])}: {withdrawal['status']}")
+        say(f"\nThe claimer withdraws {money(WITHDRAWN['amount_fen'])}: {withdrawal['status']}")
         name, task = show.stack.outputs["TransferFunction"], {"task": "dispatch"}
         functions = show.stack.aws("lambda")
 

@@ -89,12 +89,12 @@ _ANSWERS = (
 )
 
 TAGS = {
-    "Packets": "Send a packet, take a share, and look at what became of it.",
+    "Packets": "Send packets, claim shares, and read the results.",
     "Me": "The caller's own data: profile, balance, lists and transfers.",
     "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
-    "Payments": "Money in and out by a payment provider, such as the host's wallet.",
-    "Log": "Commitments of packets and campaigns, in a signed log for everybody.",
-    "Operators": "Money in, campaigns, prizes, switches and checks.",
+    "Payments": "Payments and withdrawals through a payment provider, such as the host's wallet.",
+    "Log": "Commitments of packets and campaigns, in a public signed log.",
+    "Operators": "Deposits, campaigns, prizes, switches and checks.",
     "Service": "The service itself.",
 }
 _PAYMENT_PATHS = (
@@ -128,14 +128,14 @@ _HANDLERS = [
 """Order of the operations; other handlers follow."""
 
 _GATEWAY_ANSWERS = {
-    HTTPStatus.UNAUTHORIZED: "No token, or none that is valid here and now.",
-    HTTPStatus.NOT_FOUND: "A path parameter that makes another path: with a slash, or empty.",
-    HTTPStatus.TOO_MANY_REQUESTS: "More requests than the stage's throttle lets through.",
+    HTTPStatus.UNAUTHORIZED: "The token is missing, invalid or expired.",
+    HTTPStatus.NOT_FOUND: "A path parameter that changes the path: empty, or with a slash.",
+    HTTPStatus.TOO_MANY_REQUESTS: "The requests exceed the stage's throttle.",
 }
 _COMMON: Schema = {
     "GatewayMessage": {
         "type": "object",
-        "description": "The gateway's own answer, which an API on API Gateway can't shape.",
+        "description": "API Gateway's own answer, whose format the API can't choose.",
         "properties": {"message": {"type": ["string", "null"]}},
         "required": ["message"],
         "additionalProperties": False,
@@ -148,13 +148,13 @@ _COMMON: Schema = {
     "CloudEventId": {
         "type": "string",
         "pattern": events.EVENT_ID_PATTERN,
-        "description": "The same each time the event comes: drop what you have seen.",
+        "description": "The same for each delivery of the event: ignore repeats.",
     },
     "CloudEventSource": {"type": "string", "format": "uri", "description": "The API."},
     "CloudEventSequence": {
         "type": "string",
         "pattern": "^[0-9]{8}$",
-        "description": "The event's place in the packet's life. Events come in any order.",
+        "description": "The event's position in the packet's life. Events arrive in any order.",
     },
 }
 
@@ -170,7 +170,7 @@ average: a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
 {NICKNAME_GRAPHEMES_MAX}. `maxLength` counts code points. The split `equal` goes with the kind
 `equal`, the others with `lucky`.
 
-A deployment may set lower bounds for `count` and `share_fen_max` than are written here.
+A deployment may set lower bounds for `count` and `share_fen_max` than those listed here.
 """
 
 # ---------------------------------------------------------------- declarations of handlers
@@ -446,10 +446,10 @@ def _share_parameters(paths: Schema) -> Schema:
 _CSV_PAGE: Schema = {
     "type": "string",
     "description": "The items as CSV, for clients that accept `text/csv` before JSON. A text that "
-    "a spreadsheet would take for a formula begins with an apostrophe; ids are unchanged.",
+    "a spreadsheet would read as a formula begins with an apostrophe; ids are unchanged.",
 }
 _RETRY_AFTER: Schema = {
-    "description": "Seconds; then asking again gives the one true answer.",
+    "description": "Seconds after which a repeat returns the correct answer.",
     "required": True,
     "schema": {"type": "integer", "minimum": 1},
 }
@@ -566,7 +566,7 @@ def _webhook(kind: EventType) -> Schema:
                 "content": {"application/cloudevents+json": {"schema": form}},
             },
             "responses": {
-                "2XX": {"description": "Taken. Anything else is tried again, for a day."}
+                "2XX": {"description": "Accepted. Any other response is retried for a day."}
             },
         }
     }
@@ -582,7 +582,7 @@ _SIGNED: Schema = {
     }
     for name, meaning in {
         "webhook-id": "The event's `id`.",
-        "webhook-timestamp": "In seconds since 1970; refuse what is five minutes off.",
+        "webhook-timestamp": "In seconds since 1970; reject a time that is five minutes off.",
         "webhook-signature": "`v1,` and a base64 HMAC-SHA256; two for a day after a new secret.",
     }.items()
 }
@@ -619,7 +619,7 @@ def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema: 
         answers[200]["content"] = {**answers[200]["content"], CSV: {"schema": _CSV_PAGE}}
         answers[200]["headers"] = {**headers, "X-Next-Cursor": _header("NextCursor")}
     if operation.caching:
-        unchanged = "The client has this very page already."
+        unchanged = "The client already has this page."
         answers[304] = {"description": unchanged, "headers": headers}
     refused: dict[int, list[type[RedPacketError]]] = {
         status: [] for status in _gateway_answers(operation)
@@ -666,7 +666,7 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
     if operation.is_public:
         del answers[HTTPStatus.UNAUTHORIZED]
     if operation.scopes:
-        answers[HTTPStatus.FORBIDDEN] = "A token without the scope."
+        answers[HTTPStatus.FORBIDDEN] = "The token lacks the scope."
     if not any(parameter.place == "path" for parameter in operation.parameters):
         del answers[HTTPStatus.NOT_FOUND]
     return {status.value: description for status, description in answers.items()}

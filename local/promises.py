@@ -43,7 +43,7 @@ def check(root: Path) -> str:
         broken += breaks(released, json.loads((root / "openapi.json").read_text(encoding="utf-8")))
     if broken:
         raise StackError("\n".join(broken))
-    return f"openapi.json keeps what {since} promised."
+    return f"openapi.json keeps everything that {since} promised."
 
 
 def last_release(root: Path, at: str = "HEAD") -> str:

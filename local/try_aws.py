@@ -75,7 +75,7 @@ class Trial:
         is_known = has_distribution(self.session.client("cloudfront"))
         self.say(f"  account {account}, {region}, {limit} concurrent executions")
         if not is_known:
-            self.say(f"  {NEW_TO_CLOUDFRONT}. So the page comes after the rest")
+            self.say(f"  {NEW_TO_CLOUDFRONT}. So the page is deployed last")
         return is_known
 
     def _deploy(self, overrides: dict[str, str]) -> None:

@@ -50,10 +50,10 @@ BOB={bob}
 Bob grabs a share of Alice's packet:
 curl -s -X POST "$API/packets/$PACKET/grab" -H "Authorization: Bearer $BOB"; echo
 
-Bob looks who took how much:
+Bob reads who claimed how much:
 curl -s "$API/packets/$PACKET" -H "Authorization: Bearer $BOB"; echo
 
-Alice sends another packet; the same key again sends no second one:
+Alice sends another packet; a repeat with the same key sends no second one:
 curl -s "$API/packets" -H "Authorization: Bearer $ALICE" -H 'Idempotency-Key: second' \\
   -d '{json.dumps(PACKET, ensure_ascii=False)}'; echo
 

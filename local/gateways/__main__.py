@@ -15,8 +15,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("provider", choices=setups())
     arguments.add_argument("--port", type=int, required=True)
-    arguments.add_argument("--keys", type=Path, required=True, help="for merchant or wallet.json")
-    arguments.add_argument("--callback-url", default="", help="where a provider tells results")
+    arguments.add_argument(
+        "--keys", type=Path, required=True, help="folder of merchant.json or wallet.json"
+    )
+    arguments.add_argument(
+        "--callback-url", default="", help="URL that receives a provider's results"
+    )
     arguments.add_argument("--retry-ms", default=",".join(map(str, RETRY_MS)))
     given = arguments.parse_args()
     retry_ms = tuple(int(wait) for wait in given.retry_ms.split(",") if wait)

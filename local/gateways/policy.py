@@ -46,7 +46,7 @@ class Mode(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        raise ValueError(f"{value!r} is no mode; choose one of {', '.join(cls)}")
+        raise ValueError(f"{value!r} is not a mode; choose one of {', '.join(cls)}")
 
 
 ANY_CALL = frozenset({Mode.SLOW, Mode.THROTTLES, Mode.FAILS})

@@ -70,5 +70,5 @@ def test_the_page_gets_the_unit_of_the_stack() -> None:
 
 
 def test_an_unknown_mode_of_a_simulator_names_the_modes() -> None:
-    with pytest.raises(ValueError, match="'out_of_funds' is no mode; choose one of ok, "):
+    with pytest.raises(ValueError, match="'out_of_funds' is not a mode; choose one of ok, "):
         Mode("out_of_funds")
