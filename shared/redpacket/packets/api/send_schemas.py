@@ -40,7 +40,7 @@ else:
 PaymentMethod = Annotated[
     Literal["native", "jsapi"],
     about(
-        "`native`: whoever scans the code pays. `jsapi`: the caller pays inside the app, from "
+        "`native`: anyone who scans the code can pay. `jsapi`: the caller pays inside the app, from "
         "their linked account."
     ),
 ]
