@@ -19,7 +19,7 @@ from bench import report
 from bench.report import BENCHES
 from local.places import ROOT
 
-# Each bench gets a new process, whose memory no other bench has used.
+# Run each bench in a new process, so that no other bench affects its memory.
 CHILD = """
 import importlib, json, sys
 print(json.dumps(importlib.import_module("bench." + sys.argv[1]).measure()))

@@ -21,13 +21,13 @@ FIGURES = ROOT / "bench" / "figures.toml"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
 READINGS = "<!-- readings:begin -->", "<!-- readings:end -->"
 
-# Planning figures on the safe side of the measured ones; docs/capacity.md has their sources.
+# Planning figures, more cautious than the measured ones. docs/capacity.md has their sources.
 GRAB_S = 0.015
 PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
 WINNER_CPU_S = 60e-6
 CACHE_LOAD = 0.5
-"""Maximum load of a shard; the other half is reserved for a failover and for surprises."""
+"""Maximum load of a shard. The other half is reserve for a failover and for surprises."""
 
 SWEEP_CPU_S = 0.025
 """Seconds of CPU for a packet that a sweep refunds and closes; 16 ms and 4.5 calls were
@@ -35,7 +35,7 @@ measured.
 """
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
-"""Seconds of a packet's sequential calls of DynamoDB and the cache, rounded to the safe side."""
+"""Seconds of a packet's sequential calls to DynamoDB and the cache, rounded up."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
 """Seconds that a sweep reserves for the last chunk and for refunds of lost claims."""
 DUE = 100_000
@@ -57,7 +57,7 @@ PROCESSOR_MB = 1_769
 
 @dataclass(frozen=True, slots=True)
 class Rush:
-    """A rush: grabs at the peak, and the shares that they take."""
+    """A rush: grabs per second at the peak, and the shares that they claim."""
 
     name: str
     grabs_per_s: int
@@ -107,7 +107,7 @@ def ledger(rating: str = RATINGS[0]) -> Ledger:
     till = counts.MeteredTill(indexes)
     size = 2 * SMALL_MAX
     packet = till.send(size)
-    # Without the last one, whose settlement ends the packet.
+    # Leave out the last claim, whose settlement ends the packet.
     shares = till.claim(packet, range(1, size))
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
     claimed_outcomes = of_rows["shares"] / count
@@ -193,7 +193,7 @@ def usd(rush: Rush) -> float:
 
 
 def table(rushes: Sequence[Rush] = RUSHES) -> str:
-    """Return the table of sizes, side by side."""
+    """Return a table with the sizes side by side."""
     measured = ledger()
     rows: list[tuple[str, str, Callable[[Rush], float]]] = [
         ("Grabs a second", "given", lambda rush: rush.grabs_per_s),

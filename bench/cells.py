@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Stack:
-    """One stack in a rush; *foreign* is the fraction of claims whose users live elsewhere."""
+    """One stack in a rush. *foreign* is the fraction of claims by users of other stacks."""
 
     limits: Limits
     foreign: float = 0.0
@@ -95,7 +95,7 @@ class Stack:
             self._retries.append((at_s + TRY_AGAIN_S, refused * TRY_AGAIN))
 
     def _pass(self, line: str, load: float, room: float) -> float:
-        """Return the part of a load that fits, and count the rest as refused."""
+        """Return the part of the load that a limit accepts, and count the rest as refused."""
         passed = min(load, max(room, 0.0))
         if load - passed > 1e-6:  # noqa: PLR2004 - rounding
             self.refused[line] = self.refused.get(line, 0.0) + load - passed
@@ -187,7 +187,7 @@ def limits_of(rating: str, **overrides: float) -> Limits:
         "api_burst": route["ThrottlingBurstLimit"],
         "table_units": max(TABLE_UNITS_QUOTA, ledger["SharesUnits"]),
         "warm_units": ledger["SharesUnits"],
-        # Users do not wait for a settlement, so a table that must grow only costs time.
+        # Users do not wait for settlement, so a table that must scale up only costs time.
         "settling_units": max(TABLE_UNITS_QUOTA, ledger["AccountsUnits"]),
         "work_shards": ledger["WorkShards"],
         "payouts": ledger["Payouts"],
@@ -216,7 +216,7 @@ CELL = limits_of("10000", **MEDIUM, shards=3)
 CELL_B = limits_of("50000", **MEDIUM, shards=4)
 
 A_PER_S, A_WINNERS = 760_000, 0.1
-"""Reading A of WeChat's peak: 760,000 grabs a second, a tenth of which win. In B, all win."""
+"""Interpretation A of WeChat's peak: 760,000 grabs/s, a tenth of which win. In B, all win."""
 
 RUSHES = {
     "default": Rush(10_000, A_WINNERS, DEFAULT),

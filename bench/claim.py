@@ -1,4 +1,4 @@
-"""Cost of a claim in the cache: for winners, for repeats, and for late users.
+"""Cost of a claim in the cache: for winners, repeats and late users.
 
 The baseline is an empty script (1.00). Two other scripts are of the kind that many red-packet
 systems run, rewritten from their description. Both store amounts as text in a list, and return

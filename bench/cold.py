@@ -48,7 +48,7 @@ from testing.platform.tls_servers import Authority, tls_before
 ROUNDS = 15
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
-# Work that remains before the first command to a server.
+# Work before the first command to a server.
 _IMPORT = "import app; from redpacket.containers import containers"
 GRAB = f"{_IMPORT}; containers.operations.switches; containers.packets.claim_cache"
 PAYOUT = f"{_IMPORT}; containers.platform.aws('dynamodb')"
@@ -62,7 +62,7 @@ CONTENDERS = {
     "boto3": "import boto3",
     "grab": GRAB,
     "payout": PAYOUT,
-    # Two AWS clients without our code.
+    # Two AWS clients without our code, as a baseline.
     "clients": (
         "import redis, botocore.session as found; redis.Redis(); session = found.get_session(); "
         "session.create_client('dynamodb'); session.create_client('sqs')"
@@ -118,7 +118,7 @@ KEYS = {
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "CACHE_URL": "rediss://functions@cache.example:6379",
-    # The template's cache: each connection signs its own token.
+    # As with the template's cache, each connection signs its own token.
     "CACHE_CREDENTIALS": "replicationgroup:redpacket",
     "TABLES": TABLES,
     "PAYOUT_QUEUE_URL": "https://queue.example",
@@ -138,7 +138,7 @@ def measure() -> dict[str, float]:
         **{f"{name}_ms": round(median(costs), 1) for name, costs in costs_ms.items()},
         "ratio": round(ratio(costs_ms, "baseline", "grab"), 2),
         "winner_ratio": round(ratio(costs_ms, "baseline", "winner"), 2),
-        # Pairs of a round, because the machine's speed may change between two rounds.
+        # Compare within a round, because the machine's speed may change between rounds.
         **{f"{name}_over_boto3": round(ratio(costs_ms, "boto3", name), 2) for name in held},
     }
 
@@ -152,7 +152,7 @@ def _costs_ms(folder: Path) -> Figures:
         runs |= {
             name: partial(_first_grab_ms, folder, name, environment, users) for name in FIRST_GRABS
         }
-        # Run once before measuring: this reads the files from disk, and writes the runtime's .pyc.
+        # Warm up: this reads the files from disk, and writes the runtime's .pyc.
         interleaved(runs, rounds=1)
         return interleaved(runs, ROUNDS)
 
@@ -196,7 +196,7 @@ def _start_ms(
     function = "PayoutFunction" if name.endswith("payout") else "GrabFunction"
     path = [folder / function, folder / "SharedLayer" / "python", folder / "runtime"]
     code = START.format(path=[str(part) for part in path], start=start)
-    # Isolated, and without the site-packages of the interpreter that made the .pyc.
+    # Run isolated, without the site-packages of the interpreter that made the .pyc.
     done = subprocess.run(
         [places.LAMBDA_PYTHON, "-I", "-S", "-c", code],
         env=ENVIRONMENT | KEYS if environment is None else environment,
@@ -293,7 +293,7 @@ def _copy_runtime(folder: Path) -> None:
     """Copy the packages that Lambda's own Python has in addition to the standard library."""
     installed = Path(boto3.__file__).parents[1]
     for name in RUNTIME_PACKAGES:
-        # A link is enough for 25 MB of models.
+        # Link the 25 MB of models instead of copying them.
         ignored = shutil.ignore_patterns("data", "__pycache__")
         shutil.copytree(installed / name, folder / name, ignore=ignored)
         if (installed / name / "data").exists():

@@ -35,7 +35,7 @@ MINUTES = 60 * HOURS
 
 WORK_LISTS = 3
 PAYMENT_LISTS = 4
-"""Lists for each provider: payments, returns, called withdrawals, consents."""
+"""Work lists of each provider: payments, returns, withdrawals in progress, consents."""
 POLL_S = 20
 """Seconds between two polls of an empty queue by Lambda."""
 KEY_KEPT_S = 300
@@ -125,7 +125,7 @@ def grabs_bill(
         "dynamodb": write_units * usd["dynamodb_per_million_write_units"]
         + read_units * usd["dynamodb_per_million_read_units"],
         "sqs": queue_requests * usd["sqs_per_million_requests"],
-        # Every user reads once; a winner's script costs as much as some simple commands.
+        # Every user reads once. A winner's script costs as much as several simple commands.
         "cache": (1 + winners_share * book["assumed"]["script_units"])
         * usd["cache_per_million_units"],
     }

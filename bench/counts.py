@@ -1,4 +1,4 @@
-"""Writes of a claim and reads of a page, counted by running the real use cases in memory."""
+"""Writes of a claim and reads of a page, counted in a run of the real use cases in memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -104,7 +104,7 @@ class Till:
         user_from: int = 0,
         **changes: Any,
     ) -> list[Share]:
-        """Make claims durable, each by a new user, numbered after *user_from*."""
+        """Make claims durable, each by a new user with a number from *user_from* on."""
         last_no = packet.terms.count - shard_count(packet.packet_id)
         shares = [
             replace(

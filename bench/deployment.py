@@ -145,7 +145,7 @@ class Standing:
     sweeps: int
     sweep_gb: float
     minutely_gb: float
-    """Memory in GB of the other one-minute schedules: the log and deliveries."""
+    """GB of memory of the other functions that run every minute: the log and deliveries."""
     queue_pollers: int
     """Pollers of queues, each of which polls every 20 seconds."""
     payment_zones: int
@@ -184,7 +184,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
     }
     payment_zones = zones.pop("LambdaEndpoint")
-    del zones["SecretsEndpoint"]  # Only if the password of an own cache is read.
+    del zones["SecretsEndpoint"]  # Used only if the stack reads the password of a given cache.
     return Standing(
         endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),

@@ -115,7 +115,7 @@ def measure() -> dict[str, float]:
 
 
 def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
-    """Return ms per request, by round; and the latency of each of our claims."""
+    """Return the ms per request by round, and the latency of each of our claims."""
     tokens = [stack.token(f"guest-{number}") for number in range(CROWD)]
     packet_ids = _send(stack, (ROUNDS + 1) * PACKETS_PER_ROUND)
     chances = {"": WINNERS * PACKETS_PER_ROUND, "/bare": 0}
@@ -139,7 +139,7 @@ def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
             return ms
 
         runs = {"grab": partial(run, ""), "bare": partial(run, "/bare")}
-        # Run once before measuring, for cold functions.
+        # Warm up the functions.
         interleaved(runs, rounds=1)
         latencies_ms.clear()
         return interleaved(runs, ROUNDS), latencies_ms

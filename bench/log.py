@@ -76,7 +76,7 @@ def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
 
 
 def threads(virtual: VirtualTime) -> Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]:
-    """Return a parallel map with as many threads as the log's function has."""
+    """Return a parallel map with the number of threads of the log function."""
 
     def in_parallel(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         results: dict[int, Any] = {}

@@ -52,7 +52,7 @@ def settle(
     now_ms: Callable[[], int],
     pause_s: Callable[[float], None],
 ) -> set[ShareRef]:
-    """Settle claims of one packet; return those that another transaction held six times."""
+    """Settle claims of one packet. Return those that failed six times because of conflicts."""
     pending = list(dict.fromkeys(refs))
     failed: set[ShareRef] = set()
     for start in range(0, len(pending), CLAIMS_PER_TRANSACTION):

@@ -45,7 +45,7 @@ return taken
 
 
 def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
-    """Fill their lists, and return the calls of new users who get a share each."""
+    """Fill the lists, and return the calls of new users, each of whom gets a share."""
     yield Contender("baseline", of_new_users(*baseline(client, "baseline", share_count)), '{"')
     client.rpush("001:left", *([100] * share_count))
     baseline_b = script_call(client, BASELINE_B, 4, "001:left", "001:taken", "001:takers")

@@ -62,7 +62,7 @@ def measure() -> dict[str, Any]:
         place = Place(port, loaded(client, 1_000_000), postgres)
         client.script_load(Script.read("packet_grab").source)
         rates = {workers: _rates(place, workers) for workers in WORKERS}
-        # A list without shares would answer too fast.
+        # An empty list would answer too fast.
         assert all(client.llen(f"{name}:left") for name in ("separate", "lock", "watch"))
     ratios = {workers: _ratios(figures) for workers, figures in rates.items()}
     ours = ratios.pop(OF_THE_JSON)
@@ -95,7 +95,7 @@ def _rate(pool: Pool, workers: int, name: str) -> float:
     return sum(pool.map(_claim_for_a_moment, [name] * workers, chunksize=1))
 
 
-# Work of one worker. All workers wait for each other first, so that each has one task.
+# Work of one worker. Wait for all workers first, so that each gets one task.
 
 
 def _pool(place: Place, workers: int) -> Pool:
@@ -132,7 +132,7 @@ def _way(name: str) -> Claim:
 
 @cache
 def _client() -> redis.Redis:
-    # Setup of a peer that is tuned for speed.
+    # A peer's setup, tuned for speed.
     return redis.Redis(
         host=HOST,
         port=_PLACE.port,

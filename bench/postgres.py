@@ -63,7 +63,7 @@ def a_postgres(share_count: int) -> Iterator[str | None]:
                         connection.execute(_TABLE.format(table=table, count=share_count))
                 yield address
             finally:
-                server.send_signal(signal.SIGINT)  # Without waiting for connected clients.
+                server.send_signal(signal.SIGINT)  # Do not wait for connected clients.
                 server.wait()
 
 

@@ -44,7 +44,7 @@ from testing.platform.servers import some_servers
 from testing.platform.units import MeteredDynamo
 
 CASES = (
-    # Shares, claimed shares, and shards.
+    # Packets: number of shares, of claimed shares, and of shards.
     *((10, claimed, 1) for claimed in (0, 4, 10)),
     *((100, claimed, 1) for claimed in (0, 57, 100)),
     *((101, claimed, 1) for claimed in (99, 101)),
@@ -76,7 +76,7 @@ def measure() -> dict[str, float]:
 
 
 def crowd_strong_reads() -> dict[str, float]:
-    """Return the strong reads of 200 threads, after a flush and late."""
+    """Return the strong reads of 200 threads, after a flush and for late users."""
     flush: list[int] = []
     with some_servers() as start:
         server = start()
@@ -88,7 +88,7 @@ def crowd_strong_reads() -> dict[str, float]:
             answers = rush(system, packet)
             assert answers["claimed"] == count
             flush.append(meter.strong_count)
-        # Each system starts with the same ids.
+        # Reset the ids, so that each system has the same ones.
         server.admin.flushall()
         system = a_crowded_town(server.port)
         packet = system.send(life_ms=1)
@@ -123,7 +123,7 @@ def record_rcus() -> dict[str, float]:
     """Return the maximum reads of a record page: open, final, of thanks, and of new profiles."""
     largest: dict[str, float] = defaultdict(float)
     for count, claimed, shards in CASES:
-        # The cache gives out shares by number, in each shard.
+        # In each shard, the cache assigns shares by number.
         book = Book(count, range(1, claimed + 1), shards=shards)
         _view(book, "record_rcu", largest)
         if claimed < count:
@@ -214,7 +214,7 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
 
 
 def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
-    """Put every unit of the first prize, and load the lottery: it is sold out."""
+    """Store every unit of the first prize as won, and load the lottery: it is sold out."""
     first = prizes[0]
     write = system.dynamo.put_item
     for unit_no in range(1, WIN_COUNT + 1):

@@ -32,7 +32,7 @@ _random = Random(20270129)  # noqa: S311 - the same takers in every run
 
 
 def a_person() -> User:
-    """Return a user whom no other call returns."""
+    """Return a new user."""
     return User(PUBLISHED_USER_IDS.id_of(f"{_random.getrandbits(128):032x}"))
 
 
@@ -101,7 +101,7 @@ class Book:
         assert close_if_ended(self.packet, end, ports)
 
     def views(self) -> Iterator[Units]:
-        """Count pages of both limits, from the beginning, the middle and the end."""
+        """Count the reads of pages of both sizes, at the start, in the middle and at the end."""
         claimers = [
             share.claimer
             for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])

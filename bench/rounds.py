@@ -32,7 +32,7 @@ Figures = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Named call to the server; every answer must begin with *expected*."""
+    """Named call to the server. Every answer must begin with *expected*."""
 
     name: str
     next_call: Callable[[], Call]
@@ -40,7 +40,7 @@ class Contender:
 
 
 def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -> Figures:
-    """Run all in turn, repeatedly, so that a slow moment of the machine affects all of them."""
+    """Run all contenders in turn, repeatedly, so that a slow moment of the machine affects all."""
     figures: Figures = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():

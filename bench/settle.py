@@ -93,7 +93,7 @@ def measure() -> dict[str, float]:
 def run_ours(
     shares: int, payouts: int, deployed: Mapping[str, Any], *, has_receipts: bool = False
 ) -> Run:
-    """Claim *shares* shares of one packet, and settle them through the real use case."""
+    """Claim and settle *shares* shares of one packet through the real use case."""
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
@@ -101,7 +101,7 @@ def run_ours(
         Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s), has_receipts=has_receipts
     )
     sent = till.send(shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
-    # From here on, only claims write.
+    # After this, only claims write.
     client.units = Units()
     refs = [share.ref for share in till.claim(sent, range(1, shares + 1), decided_at_ms=NOW_MS)]
     logger = FakeLogger()
@@ -126,13 +126,13 @@ def run_ours(
         return sum(share.settled_at_ms is not None for share in outcomes)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
-    # The only errors concern work that a use case may leave for later.
+    # Errors only concern work that a use case may defer.
     assert {name for name, _ in logger.errors} <= LEFT_FOR_LATER, logger.errors
     return run
 
 
 def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
-    """Settle as many claims with the design of version 0.1.0."""
+    """Claim and settle *shares* shares with the design of version 0.1.0."""
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, {}, SEED)

@@ -193,7 +193,7 @@ class SlowDynamo(FakeDynamo):
         self, buckets: dict[Partition, _Bucket], partition: Partition, per_s: int
     ) -> _Bucket:
         now_s = self._time.now_s
-        # While no time passes, a second loses no capacity.
+        # If no time passes, no capacity is lost.
         bucket = buckets.get(partition) if self.is_slow else None
         if bucket is None:
             bucket = buckets[partition] = _Bucket(per_s, BURST_S * per_s, now_s)

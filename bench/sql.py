@@ -48,7 +48,7 @@ def measure() -> dict[str, float]:
         before_s = cpu_s()
         counts = duck.type_rows(run).counts(run)
         spent_s = cpu_s() - before_s
-        # The machine may have become faster or slower meanwhile.
+        # The machine's speed may have changed in the meantime.
         scan_s = (scan_s + scan_cpu_s(duck, run)) / 2
     return {
         "rows": count,

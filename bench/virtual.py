@@ -40,11 +40,11 @@ class VirtualTime:
         self._hub.switch()
 
     def spawn(self, do: Callable[[], None]) -> None:
-        """Start *do* next to the running ones."""
+        """Start *do* as another concurrent flow."""
         self._wake(greenlet(do, self._hub))
 
     def run(self) -> None:
-        """Run until no flow is left. Errors of the flows are raised here."""
+        """Run until no flow is left. Raise the errors of the flows here."""
         while self._due:
             self.now_s, _, runner = heappop(self._due)
             runner.switch()

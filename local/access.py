@@ -1,4 +1,4 @@
-"""Reach of a local stack: other origins, its network, and a developer's own wallet and issuer."""
+"""Access to a local stack: other origins, the network, and a developer's own wallet and issuer."""
 
 import io
 import os
@@ -39,11 +39,11 @@ class Access:
     bind: str = HOST
     embed: str = ""
     wallet: str = ""
-    """Address of a developer's own wallet; empty starts the simulated one."""
+    """URL of a developer's own wallet. Empty starts the simulated one."""
     wallet_secret: Path = WALLET_SECRET
-    """Secrets of that wallet, made if they are missing."""
+    """File with the secrets of that wallet, created if it is missing."""
     issuer: str = ""
-    """Issuer of the users' tokens; empty means the development issuer."""
+    """Issuer of the users' tokens. Empty means the development issuer."""
     audience: str = AUDIENCE
     """Audience of the users' tokens."""
     unit: str = "CNY,2,¥"
@@ -84,12 +84,12 @@ class Access:
 
     @property
     def host(self) -> str:
-        """Return the address for browsers: this machine's, or its address in the network."""
+        """Return the host for browsers: localhost, or this machine's address in the network."""
         if self.bind == HOST:
             return HOST
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
-                # Sends nothing: the system only chooses the address for outside traffic.
+                # This sends nothing. The system only chooses the address for outgoing traffic.
                 probe.connect(("192.0.2.1", 9))
             except OSError:
                 return HOST
@@ -106,7 +106,7 @@ def _unit(text: str) -> str:
 
 
 def phone_hint(page: str) -> str:
-    """Return the QR code of the page for a phone, or a hint how to get one."""
+    """Return the QR code of the page for a phone, or a hint on how to get one."""
     if f"//{HOST}:" in page:
         return f"For a phone in the same network: make run BIND={EVERYWHERE}\n"
     drawing = io.StringIO()

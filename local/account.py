@@ -38,6 +38,6 @@ def check_concurrency(stage: str, functions: "LambdaClient") -> int:
 def has_distribution(front: Any) -> bool:  # noqa: ANN401 - a client of CloudFront
     """Return whether CloudFront certainly serves this account: it has accepted a distribution.
 
-    A new account may be refused until AWS Support has verified it, and no call shows this before.
+    CloudFront may refuse an account until AWS Support verifies it. No call shows this in advance.
     """
     return bool(front.list_distributions(MaxItems="1")["DistributionList"]["Quantity"])

@@ -1,4 +1,4 @@
-"""CloudWatch of the local stack: counts from log lines, and states of the template's alarms.
+"""CloudWatch of the local stack: metrics from log lines, and states of the template's alarms.
 
 The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
 missing data. This thread evaluates alarms like CloudWatch. The results of `redpacket count` and

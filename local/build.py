@@ -24,7 +24,7 @@ from local.processes import Process
 ARTIFACT_BUCKET = "redpacket-artifacts"
 SAYS_EVERY_S = 5.0
 """Seconds between two progress lines of a build, which may take two minutes."""
-# Stacks of two states of the sources can start concurrently, one slightly older.
+# Builds to keep: stacks of two states of the sources can start concurrently.
 BUILDS_KEPT = 3
 SOURCES = ("shared", "lua", "functions")
 # Properties that name a local folder to be uploaded, by resource type.
@@ -127,7 +127,7 @@ def _package(folder: Path) -> None:
             source = (built / resource["Properties"][code]).resolve()
             resource["Properties"][code] = _archive(source, folder / f"{name}.zip")
     shutil.rmtree(built)
-    # Written last, so that a folder with a template is complete. A policy's date is plain text.
+    # Written last: a folder with a template is complete. A policy's date is plain text.
     (folder / "template.json").write_text(json.dumps(template, default=str, ensure_ascii=False))
 
 
@@ -148,7 +148,7 @@ def _layer_platform() -> str:
 
 
 def _archive(source: Path, target: Path) -> dict[str, str]:
-    # Stored, not deflated, because the emulator unpacks the layer for every function.
+    # Store without compression, because the emulator unpacks the layer for every function.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for file in sorted(source.rglob("*")):
             if file.is_file():

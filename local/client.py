@@ -11,9 +11,9 @@ import httpx
 from local.errors import StackError
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""The client trusts no certificate: clients of plain HTTP need not load any, which takes 15 ms."""
+"""TLS context without certificates: plain HTTP needs none, and loading them takes 15 ms."""
 
-# A cold function on a busy machine answers within a few seconds.
+# Seconds for an answer. A cold function on a busy machine needs a few.
 ANSWER_TIMEOUT_S = 30.0
 # On a busy machine, cold functions time out at the cache or the ledger, and answer 503.
 TRIES = 20

@@ -60,7 +60,7 @@ def _loosen_contents(answers: "_Answers", holder: Schema) -> None:
 
 
 class _Answers:
-    """Schemas of answers, opened in place."""
+    """Schemas of answers, whose closed lists are removed in place."""
 
     def __init__(self, schemas: Schema) -> None:
         self._schemas = schemas
@@ -69,7 +69,7 @@ class _Answers:
     def loosen(self, schema: Schema) -> Schema:
         """Return a schema without its closed lists.
 
-        An object keeps its name. Another schema with a name is copied, because requests may use it.
+        A named object stays a reference. Other named schemas are copied: requests may use them.
         """
         if "$ref" in schema:
             name = schema["$ref"].removeprefix(_REF)

@@ -19,7 +19,7 @@ from local.stack import Stack
 from local.welcome import welcome
 
 UP = places.STATES / "up"
-# A first build downloads the layer's packages; afterwards a start takes under ten seconds.
+# The first build downloads the layer's packages. Later starts take under ten seconds.
 UP_TIMEOUT_S = 300.0
 DOWN_TIMEOUT_S = 90.0
 
@@ -30,7 +30,7 @@ def say(message: str) -> None:
 
 
 def end_on_signals() -> None:
-    """Let SIGTERM and a closed terminal end the process like Ctrl-C, through `with` blocks."""
+    """Make SIGTERM and SIGHUP act like Ctrl-C, so that `with` blocks clean up."""
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
@@ -46,7 +46,7 @@ def run() -> None:
 
 
 def serve() -> None:
-    """Run the stack of `make up`; the background half of that command."""
+    """Run the stack of `make up` in the background process."""
     _serve(UP, hint="`make down` stops it.")
 
 
@@ -62,7 +62,7 @@ def _serve(state_dir: Path, hint: str) -> None:
                 while (ended := stack.ended()) is None:
                     time.sleep(0.2)
             finally:
-                # Before the stack stops, because another one may start here afterwards.
+                # Remove the file first: once this stack stops, another one may start here.
                 ready.unlink()
             raise StackError(
                 f"{ended.name} ended unexpectedly: read {ended.log}, then start the stack again"
@@ -101,7 +101,7 @@ def started() -> dict[str, Any]:
 def _start_in_background() -> None:
     UP.mkdir(parents=True, exist_ok=True)
     log = UP / "up.log"
-    # A stack that just stopped still writes its last line into the old file.
+    # A stack that has just stopped may still write its last line into the old file.
     log.unlink(missing_ok=True)
     with log.open("wb") as output:
         server = subprocess.Popen(

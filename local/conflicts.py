@@ -127,7 +127,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
     headers = [
         (b"content-type", b"application/x-amz-json-1.0"),
         (b"content-length", b"%d" % len(body)),
-        # DynamoDB's clients verify it, and retry if it is wrong.
+        # DynamoDB's clients verify this checksum, and retry if it is wrong.
         (b"x-amz-crc32", b"%d" % crc32(body)),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -135,7 +135,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
 
 
 def _again(body: bytes) -> Receive:
-    """Return a receive function that returns an already read body again."""
+    """Return a receive function that replays a body."""
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}

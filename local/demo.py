@@ -69,7 +69,7 @@ PRIZES: dict[str, dict[str, Any]] = {
     "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
     "cash": {"title": "现金", "kind": "packet", "weight": 3, "total": 5, "amount_fen": 200},
 }
-# Far above the duration of a settlement (about a second), far below a reader's patience.
+# Seconds to wait for a settlement, which takes about one.
 WAIT_S_MAX = 60.0
 # The demonstration makes EventBridge Scheduler's call itself, instead of waiting for the minute.
 SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
@@ -169,7 +169,7 @@ def _show_kinds(show: _Demo) -> None:
     for words, kind in _kinds(invited).items():
         packet = {"kind": "lucky", "total_fen": 2_000, "count": CLAIMERS, "greeting": "万事如意"}
         packet_id = show.send({**packet, **kind})
-        # The phrase itself, the same sound, another phrase, and nothing.
+        # Try the phrase itself, a homophone, another phrase, and none.
         passphrases = (
             (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * CLAIMERS
         )

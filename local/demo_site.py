@@ -17,7 +17,7 @@ def serve() -> None:
     """Start the stack unless it runs, send a packet, and serve the pages until Ctrl-C."""
     os.environ.setdefault("EMBED", ORIGIN)
     api = str(commands.started()["api"])
-    # A browser's request before it sends a token.
+    # A browser's preflight request, sent before a token.
     headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
     answer = httpx.options(f"{api}/api/me", headers=headers, trust_env=False)
     if answer.headers.get("access-control-allow-origin") != ORIGIN:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 STACK_NAME = "redpacket-local"
 TEMPLATE_KEY = "template.json"
-# Seconds; the whole stack takes the emulator two, and a machine under load many times longer.
+# Seconds for a deployment. It takes two, and many times longer on a machine under load.
 DEPLOY_TIMEOUT_S = 120.0
 EXPORTS_AT_ONCE = {"SnapshotAgeS": "0", "WindowMs": "0"}
-"""Values of the state machine: an export is of now, and of changes since any other."""
+"""Values of the state machine: exports have no delay and no minimum window."""
 _LOOK = "read logs/emulator.log in the stack's folder below .local/state"
 
 
@@ -52,7 +52,7 @@ def _deploy(
     for archive in build.archives:
         key = f"{archive.parent.name}/{archive.name}"
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=key, Body=archive.read_bytes())
-    # Over the 51,200 bytes that a request may hold; sam deploy also uploads it to a bucket.
+    # The template exceeds the 51,200 bytes of a request. `sam deploy` also uploads it to a bucket.
     template = json.dumps(_as_emulated(build.template), ensure_ascii=False, separators=(",", ":"))
     store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(

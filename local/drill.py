@@ -31,7 +31,7 @@ LIFE_S = 3
 """Seconds until a packet of the drill ends."""
 POISON = ("poison", "{}", "[]", "null")
 WEBHOOK = "shop"
-"""Campaign id in the example on the runbook's page."""
+"""Id of the webhook in the example of the runbook's page."""
 _CLAIM_TRIES = 20
 DAY_MS = 86_400_000
 
@@ -117,7 +117,7 @@ def kill_cache(scene: Scene, seconds: float) -> None:
     for _ in range(_CLAIM_TRIES):
         if "claimed" in scene.grab(packet_id, first):
             break
-        time.sleep(1)  # Functions pause calls to a cache that did not answer.
+        time.sleep(1)  # Functions stop calling a cache that did not answer for a while.
     os.kill(pid, signal.SIGKILL)
     _note(f"The cache lost packet {packet_id}, and starts again")
     wait(seconds, lambda: scene.grab(packet_id))

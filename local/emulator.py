@@ -50,7 +50,7 @@ class _Archive(zipfile.ZipFile):
                 unfinished = shared.with_suffix(".unfinished")
                 super().extractall(unfinished)
                 unfinished.rename(shared)
-        # A process has the archive to itself, and no longer needs its 40 MB.
+        # Drop the archive's 40 MB, which the process no longer needs.
         Path(str(self.filename)).unlink()
         target.rmdir()
         target.symlink_to(shared)
@@ -94,7 +94,7 @@ def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 if __name__ == "__main__":
-    # By default, its threads wait 5 ms for each other at each file of a function.
+    # By default, threads wait up to 5 ms for the interpreter lock at each file of a function.
     sys.setswitchinterval(0.0005)
     zipfile.ZipFile = _Archive  # type: ignore[misc]
     lambda_runtime.Worker = _Worker

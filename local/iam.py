@@ -1,4 +1,4 @@
-"""IAM's decision about one item of a request, from a statement whose values are filled in.
+"""IAM's decision about one item of a request, for a statement with resolved values.
 
 DynamoDB passes IAM the partition (`LeadingKeys`), the top-level attributes in a request
 (`Attributes`), the kind of data that a read returns (`Select`), and the data that a write returns

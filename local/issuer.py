@@ -20,7 +20,7 @@ TOKEN_TTL_S = 12 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Signed token and its end."""
+    """Signed token with its expiry."""
 
     token: str
     expires_at_ms: int
@@ -30,7 +30,7 @@ class Issuer:
     """Issuer that signs tokens as *url* with the key pair in *key_file*, made if it is missing.
 
     It also publishes the keys of the product's own issuer, from `issuer/jwks.json` beside that file
-    (`local/issuer_keys.py`). An API trusts one issuer, so here the product's tokens come from it.
+    (`local/issuer_keys.py`), because the API trusts only one issuer.
     """
 
     def __init__(self, key_file: Path, url: str) -> None:

@@ -19,7 +19,7 @@ GRACE_S = 5.0
 
 def main(pid_file: str, *command: str) -> int:
     """Run *command* to its end and return its exit code; *pid_file* gets its process id."""
-    # A new session, because Ctrl-C must reach only the parent, which stops everything in order.
+    # Start a new session: Ctrl-C must reach only the parent, which stops everything in order.
     listener = os.environ.get("LISTEN_FD")
     child = subprocess.Popen(
         command,

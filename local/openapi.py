@@ -389,7 +389,7 @@ def document() -> Schema:
         method, path = key.replace("+}", "}").split()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, forms, responses)
     for form in forms.values():
-        # The example of a whole body is at its requests.
+        # Requests have the example of a whole body.
         form.pop("example", None)
     problems = {problem_name(code): _problem(error) for code, error in errors_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
@@ -651,7 +651,7 @@ def _refusal(
     described: Schema = {"description": " ".join(told), "content": content}
     are_retried = [error.retry_after_s is not None for error in errors]
     if any(are_retried):
-        # API Gateway's own answer has no header of ours.
+        # API Gateway's own answer lacks our headers.
         always = all(are_retried) and not gateways
         header = _header("RetryAfter" if always else "OptionalRetryAfter")
         described["headers"] = {"Retry-After": header}

@@ -64,7 +64,7 @@ SECURITY_HEADERS: Final = {
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
 _PACKET_TEST: Final = re.compile(r"/\^(\S+)\$/\.test\(path\) && !request\.headers\[")
-# For pages of other origins, which load it as a module; also under its version, and its languages.
+# Modules for pages of other origins: the element, its versioned copies, and its languages.
 _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
 
@@ -212,6 +212,6 @@ class Page:
         try:
             file = (self._folder / path.lstrip("/")).resolve()
             is_ours = file.is_relative_to(self._folder) and file.is_file()
-        except (OSError, ValueError):  # A path that no file can have.
+        except (OSError, ValueError):  # No file can have this path.
             return None
         return File.of(path, file.read_bytes()) if is_ours else None

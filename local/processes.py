@@ -1,4 +1,4 @@
-"""Programs of a stack; none can outlive it."""
+"""Programs of a stack, none of which can outlive it."""
 
 import socket
 import subprocess
@@ -10,9 +10,9 @@ from typing import Self
 
 from local.errors import StackError
 
-# Longer than the keeper's own grace period, so that the keeper ends a command that hangs.
+# Seconds to wait for the keeper: longer than its grace period for a command that hangs.
 STOP_TIMEOUT_S = 10.0
-# Lines of a log shown when its program fails: enough to show the reason.
+# Number of log lines to show if a program fails.
 LOG_LINES_SHOWN = 15
 
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -49,7 +49,7 @@ class Process:
                 pass_fds=[listener.fileno()] if listener else [],
             )
         if listener:
-            listener.close()  # The program has the only copy, so no process answers after its end.
+            listener.close()  # So nothing answers once the program has ended.
 
     @property
     def pid(self) -> int:

@@ -181,7 +181,7 @@ def main() -> None:
     packet_id = stage.send()
     stage.plan()
     stage.grab(packet_id, CROWD[:2])
-    # Users without a name are asked for one after their first amount.
+    # Set a name, because the page asks nameless users for one after their first amount.
     reader = {"sub": f"bob-{uuid.uuid4().hex[:6]}", "nickname": ""}
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:

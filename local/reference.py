@@ -33,7 +33,7 @@ def main() -> None:
     for name in _FILES:
         shutil.copy(_RENDERER / name, PAGE.parent)
     contract = json.loads((places.ROOT / "openapi.json").read_text(encoding="utf-8"))
-    # No text in the contract can close the script element.
+    # Escape the contract, so that no text in it can close the script element.
     PAGE.write_text(_HTML % json.dumps(contract).replace("</", "<\\/"), encoding="utf-8")
     print(f"Wrote {PAGE.relative_to(places.ROOT)}: open it in a browser")
 

@@ -43,12 +43,11 @@ from redpacket.platform.unit import Unit
 START_TIMEOUT_S = 60.0
 REGION = "us-east-1"
 FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
-# The emulator's root user, who may do everything; functions get their own roles' permissions.
+# The emulator's root user, with all permissions. Functions have the permissions of their roles.
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 WAIT_SCALE = 2 / 900
-"""Factor of a state machine's waits: a transaction is complete after 2 seconds, not 15 minutes."""
-"""Variables of botocore: services that the emulator lacks in part."""
+"""Scale of the state machine's waits: 15 minutes become 2 seconds."""
 
 CACHE = "cache"
 EMULATOR = Path(__file__).with_name("emulator.py")
@@ -58,7 +57,7 @@ STOPPED = "emulator.stopped"
 
 def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
     """Return the boto3 client of *service* at an emulator's address."""
-    # A profile in the caller's environment is for the real AWS, and may not even exist.
+    # Ignore a profile in the caller's environment: it is for the real AWS, and may not exist.
     nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
     # The types of boto3 require a literal name of the service.
     session: Any = boto3.session.Session(botocore_session=nobody)
@@ -222,7 +221,7 @@ class Stack:
     def start(self) -> None:
         """Start everything and return when the API answers."""
         self._take_state_dir()
-        # The build takes minutes; meanwhile, another stack must not take these ports and answer.
+        # Reserve the ports: the build takes minutes, and another stack must not take them.
         for host, port in (
             (self._access.bind, self.ports.front),
             (HOST, self.ports.orchestration),
@@ -233,7 +232,7 @@ class Stack:
         # The keys of the product's own tokens, which the front also publishes.
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
-        # The build takes the longest time and does not depend on the others.
+        # The build takes longest and is independent of the rest.
         with Building(self._say, self._log("build"), self._sources) as building:
             cache = self._start_cache()
             emulator = self._start_emulator()
@@ -246,7 +245,7 @@ class Stack:
             self._providers = self._store_secrets()
             built = building.finish()
         self._deploy(built)
-        # The log shows its first head, and reads its stream from now on.
+        # Start the log: this publishes its first head, and its stream is read from now on.
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_orchestration()
@@ -296,7 +295,7 @@ class Stack:
         self._processes.clear()
         if self._lock:
             (self.state_dir / "stack.json").unlink(missing_ok=True)
-            # Deleted after other stacks may start, because it takes a while.
+            # Delete the files last, because it takes a while and other stacks may already start.
             stopped = (self.state_dir / "emulator").replace(self.state_dir / STOPPED)
             self._lock.close()
             self._lock = None
@@ -413,12 +412,12 @@ class Stack:
             # Its functions get this.
             "AWS_ENDPOINT_URL": f"http://{HOST}:{self.aws_port}",
         }
-        # With -P, modules beside it are not imported.
+        # -P keeps modules beside it from being imported.
         command = [str(places.LAMBDA_PYTHON), "-P", str(EMULATOR)]
         return self._run("emulator", command, env, home)
 
     def _start_conflicts(self) -> None:
-        """Start the conflicting proxy if it is requested."""
+        """Start the proxy that makes transactions conflict, if requested."""
         if self._hold_ms is None:
             return
         command = [
@@ -474,7 +473,7 @@ class Stack:
             parameters |= setup.parameters(self.state_dir, self._simulators[provider])
             for name, file in setup.secrets(self.state_dir).items():
                 if self._access.issuer and file == self.state_dir / "issuer.json":
-                    continue  # Another issuer does not publish the keys of our own tokens.
+                    continue  # Another issuer does not publish the keys of the product's tokens.
                 secret = manager.create_secret(Name=file.stem, SecretString=file.read_text())
                 parameters[name] = secret["ARN"]
         return parameters
@@ -541,16 +540,16 @@ class Stack:
             "UnitDecimals": str(self.unit.decimals),
             "ShareBaseUrl": self.page,
             "EmbedOrigins": self._access.embed,
-            # Names that no host on the internet has (RFC 2606).
+            # Reserved names that no internet host has (RFC 2606).
             "AvatarHosts": ",".join(AVATAR_HOSTS),
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "CallbackBaseUrl": self.api,
-            # Tests deposit in one day as much as a deployment moves in months.
+            # Raise the limits: tests deposit in one day as much as a deployment does in months.
             "ApprovalFen": "100000000,10000000000,10000000000",
             "RiskVerdicts": "true",
-            # Examples and tests have ids that no stack created.
+            # Accept the published key, because examples and tests have ids that no stack created.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
         }
 

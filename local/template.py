@@ -1,4 +1,4 @@
-"""Reader of template.yaml, with CloudFormation's short forms omitted or written out."""
+"""Reader of template.yaml that replaces CloudFormation's short forms by values or long forms."""
 
 from copy import deepcopy
 from functools import cache
@@ -15,11 +15,11 @@ _Constructor: TypeAlias = yaml.constructor.SafeConstructor
 
 
 class _Short(yaml.CSafeLoader):
-    """Reader of a short form as its value."""
+    """YAML loader that reads a short form as its value."""
 
 
 class _Long(yaml.CSafeLoader):
-    """Reader of !Ref and !GetAtt as their long forms."""
+    """YAML loader that reads !Ref and !GetAtt as their long forms."""
 
 
 def read_template(path: Path = TEMPLATE) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _ends_at_ms(dynamo: Dynamo, campaign_id: str) -> int:
         dynamo.tables.campaigns,
         KeyConditionExpression="pk = :pk AND sk = :sk",
         ExpressionAttributeValues=values(**campaign(campaign_id)),
-        ProjectionExpression="ends_at_ms",  # The role that plans a deployment reads nothing else.
+        ProjectionExpression="ends_at_ms",  # The role that plans may read only this.
         ConsistentRead=True,
     )
     return int(str(next(rows)["ends_at_ms"]))

@@ -130,7 +130,7 @@ class Duck:
     def type_rows(self, run: Run) -> Duck:
         """Type all rows, like the first queries of a run."""
         for name, query in images(run).items():
-            # Few rows need no second copy.
+            # For few rows, a second copy is unnecessary.
             is_copied = bool(run.base or self._file)
             self.rows(filled(name, query) if is_copied else f"CREATE VIEW {name} AS {query}")
         for name, query in rows(run).items():

@@ -10,7 +10,7 @@ from local.stack import Stack
 
 ADMIN_SCOPE = "hongbao/admin"
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "恭喜发财"}
-# Enough for a hundred packets like the one above.
+# Fen for a hundred packets like the one above.
 DEPOSIT_FEN = 100_000
 # Operators pay for prizes from their own account, and cannot credit themselves.
 OPERATOR_FEN = 10_000_000

@@ -23,7 +23,7 @@ _KEPT = re.compile(r" *(?:$|[#|<>]|\[[^\]]+\]: |---$)")
 """Start of a line that belongs to no paragraph."""
 
 _ATOM = re.compile(r"(?:(`+).+?\1(?!`)|\S)+")
-"""Text without a place to break: a word, or a code span with the characters around it."""
+"""Unbreakable text: a word, or a code span with the characters around it."""
 
 _MARKER = re.compile(r"[-+*#>|=<~]|\d+[.)]$")
 """Start of an atom that would begin another kind of block at the start of a line."""

@@ -3,14 +3,14 @@
 audience_edit.lua - apply an edit of a campaign's list to one part of it.
 
 KEYS[1]  members  HASH    user_id -> "", "#" -> "" once it is whole  rp:{audience:<campaign_id>:<bucket>}
-KEYS[2]  loading  STRING  turn of the caller who loads it            rp:{audience:<campaign_id>:<bucket>}:loading
+KEYS[2]  loading  STRING  token of the caller that loads it          rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  "+" or "-" and a user_id, and so on
 
 Returns; the first status that applies wins:
-  not_loaded  nothing is changed: the next caller loads what is durable
+  not_loaded  nothing changes: the next caller loads the list from the ledger
   edited
 
-Why a script: it ends the turn of a load that may have read older data.
+Why a script: the edit must also invalidate a concurrent load that may have read older data.
 ]]
 local members_key = KEYS[1]
 local loading_key = KEYS[2]

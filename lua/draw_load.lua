@@ -3,7 +3,7 @@
 draw_load.lua - update a lottery from the ledger; a repeat is harmless.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
-KEYS[2]  day      HASH  "n:" prize -> its day's units (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
+KEYS[2]  day      HASH  "n:" prize -> its units of the day (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  keep_until_ms  when the lottery expires; at least ten minutes from now
 ARGV[2]  day_keep_until_ms
@@ -11,12 +11,12 @@ ARGV[3]  rules    (lib/lottery_rules) without version and revision
 ARGV[4]  version  of the campaign with its prizes
 ARGV[5]  prizes   ids of the prizes that are on, separated by commas, with "!" after a once-only prize
 ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free, and so on in sixes:
-         the highest number with a row and the lower ones without, in total and of the day
+         the highest number with a row and the lower numbers without one, in total and for the day
 
 Returns:
   loaded
 
-Why a script: draws run concurrently, and each must see one version. An older version than the cache's
+Why a script: draws run concurrently, and each must see one version. A version older than the cache's
 changes no rules and no terms. Issued units stay issued.
 ]]
 local cache_key = KEYS[1]

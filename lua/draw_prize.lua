@@ -16,14 +16,14 @@ Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <uni
   campaign_ended <version>
   campaign_not_started <version>
   campaign_paused <version>
-  wrong_day              the server's clock is not in that day
-  drawn_before <outcome>  the same attempt again
+  wrong_day              the server's clock is outside that day
+  drawn_before <outcome>  a repeat of the same attempt
   attempts_exhausted <version>
   missed <outcome>
   won <outcome>
 
-Why a script: counting, choosing and taking a unit must see one moment and one version. The version tells
-the caller whether the cache missed an edit: users are not told such an outcome or refusal.
+Why a script: counting, choosing and taking a unit must be atomic and see one version. From the version,
+the caller detects that the cache missed an edit; it does not return such an outcome or refusal to the user.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]

@@ -1,6 +1,6 @@
 #!lua
 --[[
-draw_winner.lua - note that a user has won a once-only prize.
+draw_winner.lua - record that a user has won a once-only prize.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), and more  rp:{draw:<campaign_id>}
 KEYS[2]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
@@ -8,7 +8,7 @@ ARGV[1]  user_id
 ARGV[2]  prize_id
 
 Returns; the first status that applies wins:
-  campaign_not_loaded  nothing is noted: the ledger refuses a second win anyway
+  campaign_not_loaded  nothing is recorded: the ledger refuses a second win anyway
   unchanged
   noted
 

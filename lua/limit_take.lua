@@ -1,8 +1,8 @@
 #!lua
 --[[
-limit_take.lua - count one more action of a subject, or say when it is allowed (GCRA).
+limit_take.lua - count one more action of a subject, or return when it is allowed (GCRA).
 
-KEYS[1]  limit  STRING  due_ms: when all counted actions are paid off  rp:limit:{<limit>:<subject>}
+KEYS[1]  limit  STRING  due_ms: when the whole burst is available again  rp:limit:{<limit>:<subject>}
 ARGV[1]  interval_ms  the time for one action
 ARGV[2]  burst        how many actions are allowed at once
 

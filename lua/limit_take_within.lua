@@ -2,8 +2,8 @@
 --[[
 limit_take_within.lua - count one more action of a member, if its group's limit also allows it (GCRA).
 
-KEYS[1]  limit        STRING  due_ms: when all counted actions of the member are paid off  rp:limit:{<limit>:<group>}:<subject>
-KEYS[2]  group_limit  STRING  due_ms of the group                                          rp:limit:{<limit>:<group>}
+KEYS[1]  limit        STRING  due_ms: when the member's whole burst is available again  rp:limit:{<limit>:<group>}:<subject>
+KEYS[2]  group_limit  STRING  due_ms of the group                                       rp:limit:{<limit>:<group>}
 ARGV[1]  interval_ms        the time for one action of the member
 ARGV[2]  burst              how many actions of the member are allowed at once
 ARGV[3]  group_interval_ms  the time for one action of the group

@@ -15,7 +15,7 @@ Returns one string; the first status that applies wins:
   packet_expired
   packet_not_started
   admitted <until_ms>                a repeat gets the same end
-  crowded <until_ms>                 all places are taken; the first one is free then
+  crowded <until_ms>                 all admissions are in use; the first one ends then
 "last" follows if the packet is emptied.
 
 Why a script: the count of admissions and the new one must not interleave.

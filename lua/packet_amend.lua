@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 --[[
-packet_amend.lua - correct one user's share number to what the ledger says.
+packet_amend.lua - correct one user's share number to the ledger's.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  user_id

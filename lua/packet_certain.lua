@@ -1,6 +1,6 @@
 #!lua
 --[[
-packet_certain.lua - check whether a packet's hash has every user who got a share.
+packet_certain.lua - check whether a packet's hash contains every user with a share.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 --[[
-packet_close.lua - close a packet: from now on only owners get their shares.
+packet_close.lua - close a packet: after this call, only owners get their shares.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
 Returns; the first status that applies wins:
   packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
-  already_closed     emptied counts as closed: no number is left. If one is given back later, the hash offers it
-                     again, and the ledger refuses its claim
+  already_closed     emptied counts as closed: no number is left. If a number is returned later, the hash offers
+                     it again, and the ledger refuses its claim
   closed
 
 Why a script: a packet that is emptied concurrently must stay emptied.

@@ -6,7 +6,7 @@ KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<pack
 ARGV[1]  user_id
 
 Returns one string; the first status that applies wins:
-  already_claimed <share_no> [last]  same user again, same number
+  already_claimed <share_no> [last]  a repeat: the user keeps the number
   packet_not_loaded                  never loaded, or evicted: load it and try again
   packet_emptied                     all numbers are handed out
   packet_expired

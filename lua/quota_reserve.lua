@@ -9,12 +9,12 @@ ARGV[2]  count_max      how many shares the user may take
 ARGV[3]  life_ms        how long the key lives
 ARGV[4]  claimed_count  the ledger's count now; "" if it was not read
 ARGV[5]  user_id
-ARGV[6]  audience_mode  "allow" or "deny"; "" if the campaign's list does not count
+ARGV[6]  audience_mode  "allow" or "deny"; "" if the campaign does not use its list
 
 Returns; the first status that applies wins:
   audience_not_loaded  never loaded, or evicted: load it and try again
   not_in_audience
-  exhausted  the ledger has that many claims: they never become fewer
+  exhausted  the ledger has that many claims, and claims never become fewer
   full       that many packets are reserved, but some may not become claims
   reserved   for this packet, now or before
 

@@ -1,4 +1,4 @@
-"""Connectors joined to simulated platforms in this process, and a test-only platform."""
+"""Connectors with simulated platforms in this process, and a test-only platform."""
 
 import json
 import threading
@@ -167,7 +167,7 @@ def registry_line() -> ConnectorName:
 
 @dataclass
 class Joined:
-    """One connector and its platform. The bot answers each call with *reply*."""
+    """Connector with its platform. The bot answers each call with *reply*."""
 
     platform: Platform
     connector: Connector
@@ -256,7 +256,7 @@ def _now_ms() -> int:
 
 @contextmanager
 def joined(name: ConnectorName) -> Iterator[Joined]:
-    """Join a connector of the registry to its simulator."""
+    """Connect a connector of the registry to its simulator."""
     port = Ports.free().front
     url = f"http://{HOST}:{port}"
     secret = {**make_secret(url), "pigeon_word": "coo-coo", "pigeon_url": url}

@@ -43,12 +43,12 @@ class Loft:
     """
 
     cards: dict[str, list[str]] = field(default_factory=dict)
-    """Texts of each card, by message id."""
+    """Texts of each card by message id."""
     said: list[tuple[str, str]] = field(default_factory=list)
-    """Private words, with the member's name."""
+    """Private messages, with the member's name."""
     answers: list[int | None] = field(default_factory=list)
     meanwhile: Callable[[str], None] | None = None
-    """Called with the packet of a new card before the bot learns that it is posted."""
+    """Called with the packet of a new card before the bot gets the result of posting it."""
 
     def __call__(self, url: str) -> Any:
         """Return the client of a URL."""
@@ -84,7 +84,7 @@ class CardList(list[str]):
 
 
 class ChatSystem:
-    """Members of a group, who write and tap."""
+    """Members of a group who write messages and tap cards."""
 
     def __init__(self, system: InMemorySystem) -> None:
         self.system, self.loft, self.queued = system, Loft(), CardList()
@@ -152,5 +152,5 @@ def chat_system(system: InMemorySystem) -> Iterator[ChatSystem]:
         chat = ChatSystem(system)
         vars(containers.chat).update(connectors={PIGEON: chat.bot}, card_queue=chat.queued)
         yield chat
-    # The handler does this after each request.
+    # The handler also does this after each request.
     time_budget.begin(inf)

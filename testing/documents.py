@@ -1,4 +1,4 @@
-"""Command blocks of the documents, as a reader pastes them into a shell."""
+"""Command blocks of the documents, for tests that run them like a reader."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ _TIMEOUT_S = 300
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Commands of one block, and the page's remarks about them."""
+    """Commands of one block, with the expectations in its comments."""
 
     commands: str
     needs_aws: bool

@@ -1,4 +1,4 @@
-"""In-memory stand-ins; tests/contract compares each with the real service."""
+"""In-memory fakes. tests/contract compares each with the real service."""
 
 from testing.lottery.fake_draw_cache import FakeDrawCache
 from testing.packets.fake_claim_cache import FakeAudiences, FakeQuotas, FakeShards

@@ -42,7 +42,7 @@ TIMEOUTS_MS = (100, 500, 1_500)
 
 
 class Killed(BaseException):
-    """Crash of the worker; none of its code runs afterwards."""
+    """Crash of the worker, after which none of its code runs."""
 
 
 @dataclass
@@ -105,14 +105,15 @@ class Wire:
         return result
 
     def is_spared(self, count: int) -> bool:
-        """Return whether one of *count* concurrent calls succeeds, without taking time. If each of
-        these calls failed as often as other calls, no sweep would reach its work.
+        """Return whether one of *count* concurrent calls succeeds, without taking virtual time.
+
+        If each of these calls failed as often as other calls, no sweep would reach its work.
         """
         self.steps += 1
         return self.faults.random.random() * count >= 1
 
     def _pick(self, among: Sequence[int]) -> int:
-        # Faster than choice(), which matters here.
+        # Faster than choice(); this is a hot path.
         return among[int(self.faults.random.random() * len(among))]
 
 

@@ -1,4 +1,4 @@
-"""Small pictures of each media type, with any size and additional parts."""
+"""Small pictures of each media type, with optional parts and any stated size."""
 
 import struct
 import zlib

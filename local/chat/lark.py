@@ -87,7 +87,7 @@ class LarkSimulator(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the member's id for the bot."""
+        """Return the member's id as the bot sees it."""
         return f"lark:{TENANT}:{_open_id(person)}"
 
     def __init__(
@@ -190,7 +190,7 @@ class LarkSimulator(Platform):
             self.toast(person.key, f"⚠ {why}")
 
     def _show_answer(self, person: Person, content: bytes) -> str:
-        """Show the toast in an answer, and return its fault or ""."""
+        """Show the toast in an answer. Return the answer's error, or ""."""
         try:
             told = json.loads(content)
             toast = told.get("toast")

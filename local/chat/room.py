@@ -13,7 +13,7 @@ import httpx
 from starlette.routing import Route
 
 Run = tuple[str, bool]
-"""Text, and whether it is bold."""
+"""Run of text, and whether it is bold."""
 
 BOT = "bot"
 GROUP = "group"
@@ -28,7 +28,7 @@ class Person:
     number: int
 
 
-# The last name has characters that a card must escape.
+# The last name contains characters that a card must escape.
 PEOPLE = (Person("ming", "小明", 1), Person("ann", "Ann", 2), Person("bob", "Bob <3 & co", 3))
 
 FEW = frozenset(person.key for person in PEOPLE)
@@ -103,7 +103,7 @@ class Platform(ABC):
     @staticmethod
     @abstractmethod
     def host_id(person: Person) -> str:
-        """Return the member's id for the bot."""
+        """Return the member's id as the bot sees it."""
 
     def __init__(
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
@@ -114,7 +114,7 @@ class Platform(ABC):
         self.chats: dict[str, Chat] = {}
         self.toasts: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self.deliveries: list[dict[str, Any]] = []
-        """Calls to the bot, with the status of each."""
+        """Calls to the bot with their statuses."""
         self.refused: list[str] = []
         """Reasons of refused calls of the bot."""
         self.retry_scale = 1.0

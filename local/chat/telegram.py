@@ -70,7 +70,7 @@ class TelegramSimulator(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the member's id for the bot."""
+        """Return the member's id as the bot sees it."""
         return f"telegram:{_id(person)}"
 
     def __init__(
@@ -98,7 +98,7 @@ class TelegramSimulator(Platform):
         answered = chat.find(answers) if answers else None
         is_for_bot = text.startswith("/") or (answered and answered.author == BOT)
         if chat.owner is None and not is_for_bot:
-            return  # Privacy mode, which is the default.
+            return  # Bots have privacy mode by default.
         message: dict[str, Any] = {**self._message(chat, shown), "from": _user(person)}
         if answered:
             message["reply_to_message"] = self._message(chat, answered)

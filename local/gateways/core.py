@@ -72,19 +72,19 @@ class Gateway:
         self.forget()
 
     def forget(self) -> None:
-        """Start over with empty books."""
+        """Reset the books."""
         self.orders: dict[str, Order] = {}
         self.refunds: dict[str, Refund] = {}
         self.transfers: dict[str, Transfer] = {}
         self.consents: dict[str, Consent] = {}
         self.book: list[Line] = []
-        # The merchant's money from the request of a transfer until it is paid or unlocked.
+        # Movements that lock money from the request of a transfer until it is paid or unlocked.
         self.locks: list[Line] = []
 
     # -- money in
 
     def order(self, order: Order) -> Order:
-        """Create an order, or return the one that the same request created."""
+        """Create an order, or return the order that the same request created before."""
         existing = self.orders.setdefault(order.number, order)
         _check_same(existing.wanted, order.wanted, "OUT_TRADE_NO_USED", 403)
         if (state := existing.state(self.clock.now_ms())) != "unpaid":
@@ -105,7 +105,7 @@ class Gateway:
         return sum(r.amount_fen for r in refunds if r.transaction_id == paid.outside_no)
 
     def close(self, number: str) -> Order:
-        """Accept no further payment for an order."""
+        """Close an order to further payments."""
         order = get(self.orders, number, "ORDER_NOT_EXIST")
         if order.transactions:
             raise Refused(400, "ORDERPAID")

@@ -11,7 +11,7 @@ import httpx
 from local.gateways.core import MS_PER_S, Gateway, wall_s
 from local.gateways.policy import Mode
 
-# The provider's own retries last a day; these end before a test times out.
+# A real provider retries for a day. These delays end before a test times out.
 RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
 ANSWER_TIMEOUT_S = 5.0
 COPIES = 3
@@ -89,7 +89,7 @@ class Deliveries:
             for posted in message.forge(wall_s()):
                 await self._post(message, posted, "forged")
         if mode is Mode.STALE_NOTIFICATIONS:
-            # Only a forgery recorded ten minutes ago, because the real notification never arrives.
+            # Send only a replay from ten minutes ago, because the real notification never arrives.
             await self._post(message, signed(wall_s() - STALE_S), "stale")
             return
         if mode is Mode.DUPLICATE_NOTIFICATIONS:

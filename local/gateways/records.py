@@ -55,7 +55,7 @@ class Order:
     wanted: Any
     amount_fen: int
     user: str | None
-    """The only user who can pay it, if any."""
+    """Only user who can pay the order, if any."""
     closes_at_ms: int
     is_closed: bool = False
     transactions: list[Transaction] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Provider over HTTP: its own routes for the merchant, `/_fake` for tests and people."""
+"""Provider over HTTP: its own routes for the merchant, and `/_fake` for tests and people."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ class Provider(ABC):
         return name
 
     async def forget(self, _: Body) -> None:
-        """Start over with empty books."""
+        """Reset the books."""
         self.gateway.policy = Policy()
         self.gateway.forget()
         self.calls.clear()

@@ -45,7 +45,7 @@ class Setup(ABC):
     is_simulated: bool = True
     """Whether a local stack starts its simulator."""
     policies: Sequence[str] = ()
-    """Trusted-types policies that those scripts need."""
+    """Trusted Types policies that those scripts need."""
 
     @abstractmethod
     def simulator(self, place: Place) -> Provider:

@@ -18,7 +18,7 @@ local function read_state(state, field_count)
     letter = string.sub(state, 1, 1),
     head = head,
     count = count,
-    -- The highest number handed out.
+    -- Returns the highest number handed out.
     given_no = math.min(count, field_count - 1 + (tonumber(offset) or 0)),
     offered_ms = offered_ms or '',
     returned = returned or '',

@@ -1,5 +1,5 @@
 -- The numbered units of a prize, or of its stock for a day: "<issued_no>" and then ",<no>" for each lower
--- number that was returned. Which user has a unit is in the ledger only.
+-- number that was returned. Only the ledger has the owners of units.
 local function read_stock(text)
   local issued_no, returned = string.match(text or '0', '^(%d+)(.*)$')
   local _, returned_count = string.gsub(returned, ',', ',')
@@ -28,7 +28,7 @@ local function take_no(stock, total)
 end
 
 local function offer_no(stock, number)
-  -- A higher one is still new here, because the cache lost that it was issued.
+  -- A higher number counts as new here, because the cache lost the record of its issue.
   if number <= stock.issued_no then
     stock.returned = stock.returned .. ',' .. number
   end
@@ -36,7 +36,7 @@ end
 
 local function raise_stock(stock, durable_no, free)
   for number in string.gmatch(free, '%d+') do
-    -- A lower one is issued, and its draw is in flight.
+    -- A lower number is issued, and its draw is in flight.
     if tonumber(number) > stock.issued_no then
       stock.returned = stock.returned .. ',' .. number
     end

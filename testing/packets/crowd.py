@@ -35,7 +35,7 @@ def a_crowded_town(cache_port: int) -> InMemorySystem:
 
 
 def count_reads(system: InMemorySystem) -> MeteredDynamo:
-    """Slow *system* down, and return the counter of its reads."""
+    """Add latency to *system*, and return the counter of its reads."""
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(_SlowDynamo(meter))
     return meter

@@ -1,4 +1,4 @@
-"""Share numbers that the cache gave to users, read from its rows without an effect."""
+"""Share numbers that the cache gave to users, read without side effects."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -37,7 +37,7 @@ Bill: TypeAlias = Callable[[str, tuple[str, ...], list[Line]], list[Line] | None
 SETTLING_MS = 60_000
 CALL_MS_MAX = 10_000
 CONFIRM_MS = 23 * 3_600_000
-"""Milliseconds within which users confirm; some minutes less than the provider's day."""
+"""Milliseconds within which users must confirm: an hour less than the provider's day."""
 _REFUSALS = {
     "FREQUENCY_LIMITED": Refusal.THROTTLED,
     "NOT_ENOUGH": Refusal.OUT_OF_FUNDS,
@@ -49,7 +49,7 @@ _FINAL = {"succeeded", "failed", "cancelled"}
 
 
 class FakeGateway(Gateway):
-    """Simulator with a policy whose hooks a suite sets while it runs.
+    """Simulator whose policy calls hooks that a suite sets while it runs.
 
     *hides_for_ms*: NOT_FOUND, then found; *next_state*: the state of a transfer at the next query;
     *refusal*: the answer to a transfer, or to a query of an existing one; *is_away*: no call is

@@ -63,7 +63,7 @@ DAY_MS = 24 * 60 * 60 * 1_000
 
 @dataclass(slots=True)
 class Received:
-    """Request that reached our callback address; header names are lower case."""
+    """Request to our callback URL, with lowercase header names."""
 
     headers: dict[str, str]
     body: bytes
@@ -71,12 +71,12 @@ class Received:
 
 @dataclass(slots=True)
 class Inbox:
-    """Our callback address: a real server that stores requests."""
+    """Server at our callback URL, which stores requests."""
 
     url: str
     received: list[Received] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
-    """Next statuses; 204 after them."""
+    """Statuses of the next answers. Later answers are 204."""
     is_ours: Callable[[Received], bool] = lambda _: True
     """Whether a request belongs to the test; others are answered and ignored."""
 
@@ -129,7 +129,7 @@ class Side:
     app_id: str = ""
     ahead_ms: int = 0
     url: str = ""
-    """Address for calls to the host wallet."""
+    """URL for calls to the host wallet."""
 
     def empty(self) -> None:
         self.fake.do("forget")
@@ -231,7 +231,7 @@ class MemorySide(Side):
 
 @dataclass(slots=True)
 class WeChatSide(Side):
-    """WeChat Pay as a provider, with its additional features."""
+    """WeChat Pay as a provider, with features that only it has."""
 
     client: WeChatClient = field(kw_only=True)
     merchant: WeChatMerchant = field(kw_only=True)

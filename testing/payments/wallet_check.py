@@ -51,7 +51,7 @@ UNANSWERED = 2
 
 
 class ScenarioClient(HostClient):
-    """Client that stores the numbers of one scenario by their field."""
+    """Client that stores the numbers of one scenario by field."""
 
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys, http_client)
@@ -75,7 +75,7 @@ class ScenarioClient(HostClient):
 
 
 class OwnWallet(Fake):
-    """Controls of a wallet that may have none; its books are its answers to queries."""
+    """Controls of a wallet, which may support none. Answers to queries replace its books."""
 
     def __init__(self, url: str, client: ScenarioClient) -> None:
         super().__init__(url)

@@ -72,7 +72,7 @@ def _parsed(words: list[str]) -> tuple[dict[str, list[str]], dict[str, str], str
 def _without_file(
     options: dict[str, list[str]], own: dict[str, str], file: str
 ) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """Take the file's name, which is last, from the values of a parameter."""
+    """Move the file name, the last value of a parameter, out of the options."""
     payload = options.get("payload", [])
     return options, own, payload.pop() if len(payload) > 1 else file
 

@@ -1,4 +1,4 @@
-"""Server that answers like AWS, or fails as instructed, call by call."""
+"""Server that answers like AWS, or fails as instructed for each call."""
 
 import json
 import threading
@@ -56,7 +56,7 @@ class AwsStub:
         self.calls: list[Call] = []
         self.connection_count = 0
         self.closed = threading.Semaphore(0)
-        """Released once for each connection that the server has closed."""
+        """Semaphore, released once for each connection that the server has closed."""
 
         self.is_over = threading.Event()
         self.port = 0

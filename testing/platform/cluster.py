@@ -14,7 +14,7 @@ NODE_TIMEOUT_MS = 1_000
 
 
 class Cluster:
-    """Three primaries; only the first *holders* have slots until some are moved to the others."""
+    """Three primaries. At first, only the first *holders* have slots."""
 
     def __init__(self, start: Callable[..., Server], holders: int = 2) -> None:
         self.servers = [
@@ -65,7 +65,7 @@ class Cluster:
 
     @contextmanager
     def unserved(self, slot: int) -> Iterator[None]:
-        """Remove a slot from its owner; the others continue without full coverage."""
+        """Remove a slot from its owner. The other slots continue without full coverage."""
         owner = self.owner(slot)
         owner.admin.config_set("cluster-require-full-coverage", "no")
         self._ask(owner, "DELSLOTS", slot)
@@ -85,5 +85,5 @@ class Cluster:
 
 
 def _pause() -> None:
-    """Run some users in between."""
+    """Let some users act in between."""
     time.sleep(random.uniform(0.005, 0.03))

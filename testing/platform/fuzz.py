@@ -72,10 +72,10 @@ PRIZE_ID = "fuzz-prize"
 A_PRIZE = {"title": "模糊", "kind": "goods", "weight": 1, "total": 1_000}
 
 BINARY = "/transparency/tile/{proxy}"
-"""Path whose answers are bytes; tests/unit/fairness/test_tiles.py reads them."""
+"""Path whose answers are bytes. tests/unit/fairness/test_tiles.py checks them."""
 
 FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
-"""Random cases of routes without a parameter: all their cases are equal."""
+"""Random cases for each route without parameters, because all its cases are equal."""
 
 OF_STATE = {
     code
@@ -291,7 +291,7 @@ def _is_valid(name: str, body: object) -> bool:
     try:
         return isinstance(body, dict) and bool(_body_validator(name).is_valid(body))
     except ValueError:
-        return False  # Half a character is not JSON.
+        return False  # A lone surrogate is not valid JSON.
 
 
 @cache
@@ -345,7 +345,7 @@ def loaded(contract: dict[str, Any], api: str) -> Any:
     """Return *contract* as the library's schema, for the API at the address *api*."""
     schemathesis.openapi.format("visible-text", _visible_text())
     checks = ChecksConfig()
-    # Our only refusal that the library does not expect for invalid data.
+    # The library does not expect this status for invalid data.
     checks.negative_data_rejection.expected_statuses = [
         *checks.negative_data_rejection.expected_statuses,
         str(HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value),
@@ -511,7 +511,7 @@ class Fuzz:
         try:
             send()
         except hypothesis.errors.Unsatisfiable:
-            assert mode is GenerationMode.NEGATIVE  # No part of this route can be wrong.
+            assert mode is GenerationMode.NEGATIVE  # No part of this route can be invalid.
 
     def _make_real(self, case: AnyCase, data: st.DataObject) -> None:
         """Point half of the cases at existing packets and executable orders."""

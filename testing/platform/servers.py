@@ -62,7 +62,7 @@ class Server:
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """Kill the server at once, like the failure of a machine."""
+        """Kill the server immediately, like the failure of a machine."""
         self.admin.close()
         os.kill(self.pid, signal.SIGKILL)
         self.process.wait()

@@ -1,6 +1,6 @@
-"""Checks of a whole ledger at rest, which only tests can read at once, and the list of all checks.
+"""Checks of a whole ledger at rest, which only tests can load, and the list of all checks.
 
-A nightly run compares the same facts by SQL (`reconciliation/use_cases/sql/`).
+The nightly run compares the same facts in SQL (`reconciliation/use_cases/sql/`).
 """
 
 from collections import Counter, defaultdict
@@ -139,7 +139,7 @@ class PlayerDay:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Window that an edit gave to a campaign, until its next edit."""
+    """Window of a campaign from one edit to the next."""
 
     version: int
     starts_at_ms: int
@@ -159,7 +159,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Won unit of a prize: of goods in total or, with *day*, of a day's stock."""
+    """Won unit of a prize, from its whole stock or, with *day*, from that day's stock."""
 
     prize_id: str
     number: int
@@ -192,12 +192,12 @@ class OutsideFacts:
 
     @property
     def rows(self) -> list[OutsideRow]:
-        """All rows with which statement lines are written."""
+        """All rows that have statement lines."""
         return [*self.payments, *self.returns, *self.refunds, *self.withdrawals]
 
     @property
     def held_fen(self) -> int:
-        """Return the money that left accounts for providers, less the money that came in."""
+        """Return the fen that left accounts for providers, minus the fen that came in."""
         brought_in_fen = sum(
             payment.amount_fen - payment.reversed_fen
             for payment in self.payments
@@ -207,7 +207,7 @@ class OutsideFacts:
 
 
 def packet_held_fen(facts: PacketFacts) -> int:
-    """Return the fen that a packet still holds: its funding less the settled and refunded ones."""
+    """Return the fen that a packet still holds: its funding minus settled and refunded shares."""
     tally = Tally().add(facts.shares)
     return facts.packet.funded_fen - tally.settled_fen - tally.refunded_fen
 
@@ -234,8 +234,8 @@ def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
 def check_causes(ledger_entries: Iterable[Entry], actions: Iterable[Action]) -> list[Difference]:
     """I1: operators' *actions* in the audit log have the entries of a transfer, and vice versa.
 
-    A debt has no row; its user pays it. `check_postings` and `check_outside_postings` compare
-    entries with packets, payments and withdrawals.
+    A debt has no row, because its user pays it. `check_postings` and `check_outside_postings`
+    compare entries with packets, payments and withdrawals.
     """
     moved = [transfer for action in actions if (transfer := _moved_by(action))]
     wanted = Counter(entry for transfer in moved for entry in entries(transfer))
@@ -339,7 +339,7 @@ def check_entries(
 
 
 def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
-    """Report entries of the last run that changed; booked entries never change."""
+    """Report entries that changed since the last run. Booked entries never change."""
     lost = Counter(before) - Counter(now)
     return [
         Difference("history", entry.account, "entry that was booked", str(entry), "none")
@@ -560,7 +560,7 @@ def check_claim_counts(
         (facts.packet.rules.campaign_id, share.claimer.user_id)
         for facts in packets
         for share in facts.shares
-        # Prizes have their own rules.
+        # Packets of prizes do not count against the quota.
         if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.claimer
     )
     return [
@@ -572,7 +572,7 @@ def check_claim_counts(
 
 
 def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: each account counts its open packets, so that no place is lost."""
+    """I9: each account's count of open packets is right."""
     ended = {PacketStatus.CLOSED, PacketStatus.CANCELLED}
     opened = Counter(
         user_account(packet.sender.user_id)
@@ -621,7 +621,7 @@ def _has_window(at_ms: int, window: Window, following: Window | None, slack_ms: 
 
 
 def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Difference]:
-    """I-window: once the sweep has moved it, no open packet ends later than its campaign."""
+    """I-window: after the sweep has moved ends, no open packet ends later than its campaign."""
     if packet.status is not PacketStatus.OPEN or not windows:
         return []
     ends_at_ms = max(windows, key=lambda window: window.version).ends_at_ms
@@ -633,7 +633,7 @@ def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Differ
 
 
 def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> list[Difference]:
-    """I-window: no claim is recorded ten seconds after the packet's own, or early, end."""
+    """I-window: no claim is recorded later than 10 s after its packet's end, normal or early."""
     packet, expected = facts.packet, "before the packet ended"
     return [
         Difference(
@@ -664,8 +664,8 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
 
 
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
-    """Check that numbers are within the stock at the time of the win; with unique numbers, so is
-    their count.
+    """Check that numbers are within the stock at the time of the win. They are unique, so their
+    count is, too.
     """
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
     return [
@@ -775,7 +775,7 @@ def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Di
 
 
 Lines: TypeAlias = dict[tuple[StatementKind, str], list[StatementLine]]
-"""Movements at a provider, by our numbers; each check removes those that it has examined."""
+"""Movements at a provider by our numbers. Each check removes those that it has examined."""
 
 
 def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:
@@ -812,7 +812,7 @@ def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
 
 def _check_given_back(facts: OutsideFacts, lines: Lines) -> list[Difference]:
     differences = []
-    # A refund of ours whose order was lost counts as one made outside.
+    # If the order of our refund was lost, the refund counts as made outside.
     for refund in facts.refunds:
         given = lines.pop((StatementKind.REFUND, refund.refund_no), [])
         subject = payment_account(refund.number)

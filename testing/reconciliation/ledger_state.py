@@ -1,4 +1,4 @@
-"""Reader of a whole ledger, which runs every invariant over it."""
+"""Reader of a whole ledger, with a check of every invariant."""
 
 import time
 from collections import Counter, defaultdict
@@ -112,7 +112,7 @@ class LedgerState:
     windows: dict[str, list[Window]] = field(default_factory=dict)
     outside: OutsideFacts = NOTHING_OUTSIDE
     actions: list[Action] | None = None
-    """Operators' actions, or None if the audit log was not read."""
+    """Operators' actions. None if the audit log was not read."""
     window_slack_ms: int = WINDOW_AGE_MAX_MS
 
     def differences(

@@ -43,7 +43,7 @@ class World:
         self.system = system = self.town.system
         system.send("sue", count=1, life_ms=HOUR_MS)
         self._log()
-        # A log requires commitments from its second hour.
+        # The check of the log expects commitments from its second hour on.
         system.pass_time(2 * HOUR_MS)
         system.sweep()
         system.audience_rows.edit("guests", ["ann", "bob"], [])
@@ -108,7 +108,7 @@ class World:
         return {"pk": pk, "sk": sk}
 
     def night(self, after_ms: int) -> set[str]:
-        """Return the checks and rules that a nightly run and the statements of the day report."""
+        """Return the checks and rules that a nightly run and the day's statements report."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         result = self.system.reconcile()
@@ -118,7 +118,7 @@ class World:
         self.system.pass_time(DAY_MS)
         report = self.town.compare_statement(day)
         assert report
-        # A statement's difference is a breach of I6.
+        # A difference in a statement violates I6.
         return told | ({"I6"} if report.differences else set())
 
     def night_in_order(self) -> set[str]:
@@ -320,7 +320,7 @@ PLANTED: dict[str, Plant] = {
 }
 """Corruption of stored rows for each check, or time that passes without a sweep.
 
-A name may end with the only comparison of the check that must find the fault.
+A name may end with a comparison: then only this part of the check must find the fault.
 """
 
 
@@ -332,7 +332,7 @@ def check_of(planted: str) -> str:
 BY_THE_ROW = {
     # The tests' own checks of whole ledgers cover these.
     *("check_posted", "check_tally", "check_unit", "check_player"),
-    # They need a time bound or the provider's own book.
+    # These need a time bound or the provider's own book.
     *("check_settled_in_time", "check_late_claims", "check_late_close", "check_late_end"),
     "check_moved_ends",
     *("check_outside", "check_outside_in_time"),

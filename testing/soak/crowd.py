@@ -39,7 +39,7 @@ SPLITS: tuple[dict[str, Any], ...] = (
 OLD_RELEASE = (httpx.codes.NOT_FOUND, "Not Found")
 """Answer of the gateway for a route that the deployed release does not have."""
 WRONG = {"internal_error", "invalid_request", "unauthorized", "packet_not_found", "no JSON"}
-"""Codes that no request of the crowd may get."""
+"""Problem codes that no request of the crowd may get."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Packet:
     total_fen: int
     phrase: str = ""
     claims: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Number and amount by the claimer's name."""
+    """Share number and amount by the claimer's name."""
 
 
 @dataclass(eq=False)
@@ -87,7 +87,7 @@ class Crowd:
         )
         self.people = [self._person(f"soak-{number:03}") for number in range(count)]
         self.naive = self.people[:naive]
-        """Users for whom the API forgets idempotency keys: they must end with wrong balances."""
+        """Control: users who repeat requests under new keys, so they must get wrong balances."""
         for person in self.naive:
             person.call.is_forgetful = True
         self.live: list[Packet] = []
@@ -175,7 +175,7 @@ class Crowd:
         return None
 
     def bind(self, person: Person) -> None:
-        """Link an account of WeChat, once."""
+        """Link the user's WeChat account, once."""
         if not person.is_bound:
             expect(person.call.ask("POST", "/me/wechat", {"code": f"code-{person.name}"}))
             person.is_bound = True
@@ -217,7 +217,7 @@ class Crowd:
         self.told(self.operator.ask("PUT", f"/admin/campaigns/{CAMPAIGN}", body), "campaign edit")
 
     seed_ms = time.time_ns() // 1_000_000 - 1_000
-    """Start of the campaign, which no edit moves."""
+    """Start of the campaign in ms, which no edit changes."""
 
 
 def expect(answer: httpx.Response) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def plan_rain(crowd: Crowd, person: Person, _: random.Random) -> None:
     path = f"/admin/campaigns/{CAMPAIGN}/rains"
     answer = crowd.operator.ask("POST", path, body, uuid.uuid4().hex)
     if answer.is_client_error and time.time() > starts_at:
-        return  # faults answered 5xx until the start had passed, which the API then refuses
+        return  # the faults lasted until after the start, so the API rejected the plan
     if crowd.told(answer, "rain"):
         time.sleep(max(0.0, starts_at - 2 - time.time()))
         shown = expect(person.call.ask("GET", f"/campaigns/{CAMPAIGN}"))
@@ -286,7 +286,7 @@ def plan_rain(crowd: Crowd, person: Person, _: random.Random) -> None:
 
 
 def grab(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Grab a share of a packet that may be open, and open it if it takes two steps."""
+    """Grab a share of a recent packet, and open it if it is a two-step packet."""
     if not crowd.live:
         return
     packet = chance.choice(crowd.live[-60:])
@@ -305,14 +305,14 @@ def grab(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def thank(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Thank for a share."""
+    """Thank the sender of a share."""
     if person.taken:
         path = f"/packets/{chance.choice(list(person.taken))}/thanks"
         crowd.told(person.call.ask("POST", path, {"emoji": "🎉"}), "thanks")
 
 
 def end_packet(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """End an own packet early."""
+    """End one of the user's own packets early."""
     if person.sent:
         path = f"/packets/{chance.choice(person.sent[-3:]).packet_id}/end"
         crowd.told(person.call.ask("POST", path), "end")

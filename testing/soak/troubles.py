@@ -150,7 +150,7 @@ class Troubles:
         self.mirror.put()
 
     def _begin_waiting(self, people: list[Person]) -> None:
-        """Begin withdrawals and payments that no provider answers before the upgrade."""
+        """Start withdrawals and payments that stay unanswered until after the upgrade."""
 
         def begin(person: Person) -> None:
             with person.busy:
@@ -166,7 +166,7 @@ class Troubles:
             list(pool.map(begin, people))
 
     def plays_waiting(self) -> bool:
-        """Let the provider pay all that waited over an upgrade; return whether it is done."""
+        """Complete withdrawals and payments that an upgrade delayed; return whether all ended."""
         for page, person in list(self.crowd.waiting.items()):
             if expect(person.call.ask("GET", page))["status"] == "paid":
                 del self.crowd.waiting[page]

@@ -75,7 +75,7 @@ class Host(Provider):
         }
 
     async def forget(self, body: Body) -> None:
-        """Start over with empty books and, if one is given, a new `callback_url`."""
+        """Reset the books, and set a new `callback_url` if one is given."""
         self.callback_url = body.get("callback_url", self.callback_url)
         await super().forget(body)
 
@@ -98,7 +98,7 @@ class Host(Provider):
             wrong, true = signed(OTHERS_SECRET, now_s), signed(self.keys.result_secret, now_s)
             return [
                 (body, wrong),
-                # A message that we signed must not be accepted as the host's.
+                # The receiver must not accept a message with our own signature as the host's.
                 (body, signed(self.keys.call_secret, now_s)),
                 (body.replace(b'"number": "', b'"number": "9'), true),
                 (body, wrong | {"webhook-signature": "v1"}),

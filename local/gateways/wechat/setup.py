@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AUTHORIZE = "/connect/oauth2/authorize"
 AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
-"""Production address: WeChat's browser gets the code there that links an account."""
+"""Production URL at which WeChat's browser gets the code that links an account."""
 
 PICTURE_HOST = "thirdwx.qlogo.cn"
 """Host of WeChat's own pictures of users."""
@@ -63,7 +63,7 @@ class WeChatSetup(Setup):
         """Return the silent sign-in, if this API signs the tokens."""
         if not parameters.get("WeChatIssuerSecretArn") or parameters.get("PageClientId"):
             return None
-        # The issuer is a pair of files, and the API signs its tokens.
+        # The issuer consists of two published files; the API signs its tokens.
         if not parameters.get("WeChatAppId"):
             raise StackError("users sign in by WeChat: deploy with the parameter WeChatAppId")
         return {"kind": "wechat"}

@@ -32,10 +32,10 @@ TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 SCOPES = ("snsapi_base", "snsapi_userinfo")
-NAMED = "+named"  # End of a code whose user agreed to share their name.
+NAMED = "+named"  # Suffix of a code whose user agreed to share their name.
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
-# Seconds until an order without an end expires at the provider.
+# Milliseconds until an order without an expiry expires at the provider.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
 # Lifetime of tokens and tickets, and the time before its end when new ones are issued.
 LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
@@ -63,7 +63,7 @@ TEXTS = {
 TRADE_BILLS = {"ALL": ("payment", "refund"), "SUCCESS": ("payment",), "REFUND": ("refund",)}
 # Amounts in a refund's notification; queries have more.
 REFUND_AMOUNTS = ("total", "refund", "payer_total", "payer_refund")
-# From this amount on, the payee's name is required.
+# Maximum amount of a transfer without the payee's name.
 NAMELESS_FEN_MAX = 199_999
 TRANSFER_FEN_MIN = 10
 STATES = {
@@ -238,7 +238,7 @@ class WeChat(Provider):
 
     def _find_order(self, call: Call, _: Meeting) -> Body:
         order = get(self.gateway.orders, call.number, "ORDER_NOT_EXIST")
-        # It only names the first payment.
+        # The error names only the first payment.
         return self._order_shown(order, next(iter(order.transactions), None))
 
     def _find_paid(self, call: Call, _: Meeting) -> Body:

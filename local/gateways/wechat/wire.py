@@ -146,9 +146,9 @@ class GatewayKeys:
         wrong_key = self.signed(body, now_s, _others_key())
         return [
             (body, wrong_key),
-            # A valid signature of another body.
+            # Valid signature of another body.
             (body.replace(b'"EV-', b'"EV-9'), self.signed(body, now_s)),
-            # Serials that a library might fetch, or fail to parse.
+            # Serial numbers that a library might fetch or fail to parse.
             (body, wrong_key | {"Wechatpay-Serial": "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"}),
             (body, wrong_key | {"Wechatpay-Serial": "PUB_KEY_ID_" + "0" * 28}),
             (body, wrong_key | {"Wechatpay-Signature": "not base64"}),
