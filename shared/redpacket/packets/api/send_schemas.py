@@ -40,8 +40,8 @@ else:
 PaymentMethod = Annotated[
     Literal["native", "jsapi"],
     about(
-        "`native`: anyone who scans the code can pay. `jsapi`: the caller pays inside the app, from "
-        "their linked account."
+        "`native`: anyone who scans the code can pay. `jsapi`: the caller pays inside the app, "
+        "from their linked account."
     ),
 ]
 DEFAULT_GREETING = "恭喜发财，大吉大利"
