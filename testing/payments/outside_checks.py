@@ -161,8 +161,10 @@ def check_outside_in_time(
 
 
 def _is_watched(payment: Payment, now_ms: int) -> bool:
+    """Return whether a payer may still pay: a PENDING order, or a CLOSED one for a day."""
     if payment.status is PaymentStatus.CLOSED and payment.closed_at_ms is not None:
-        return now_ms + CLOCKS_DIFFER_MS < payment.closed_at_ms + WATCHED_MS
+        ends_at_ms = payment.closed_at_ms + WATCHED_MS if payment.ordered_at_ms else 0
+        return now_ms + CLOCKS_DIFFER_MS < ends_at_ms
     return payment.status is PaymentStatus.PENDING
 
 

@@ -8,7 +8,13 @@ from redpacket.ledger.model import Transfer, TransferKind
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import return_row
-from redpacket.payments.model.payments import Payment, PaymentReturn, ReturnReason, ReturnStatus
+from redpacket.payments.model.payments import (
+    Payment,
+    PaymentReturn,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+)
 from redpacket.payments.model.provider import StatementKind, TransferFound, TransferState
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
 from redpacket.payments.ports import QUERY_HORIZON_MS
@@ -95,6 +101,19 @@ def test_a_payment_in_no_work_list_is_reported(town: PaymentSystem, status: str)
     assert _told(town) == {("I8", f"payment:{payment.number}")}
     # A closed one is watched for a day.
     assert bool(_told(town, DAY_MS)) is (status == "pending")
+
+
+def test_a_payment_that_ends_before_its_order_is_not_watched(town: PaymentSystem) -> None:
+    packet = town.send_unpaid("sue")
+    payment = town.start_packet(packet)
+    _row(town, payment_keys.payment(payment.number))["ordered_at_ms"] = {"N": "0"}
+    town.end_packet(packet)
+
+    ended = town.paid(payment)
+
+    assert (ended.status, ended.is_listed) == (PaymentStatus.CLOSED, False)
+    assert _told(town) == set()
+    assert town.differences() == []
 
 
 def test_a_payment_that_stays_pending_is_reported(town: PaymentSystem) -> None:

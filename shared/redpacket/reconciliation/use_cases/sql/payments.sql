@@ -56,7 +56,7 @@ FROM withdrawal WHERE status IN ('failed', 'cancelled') AND returned_on IS NOT N
 -- check_outside_in_time I8
 SELECT subject, what, expected, actual FROM (
   SELECT 'payment:' || number AS subject, 'closed by' AS what, CASE WHEN status = 'pending' AND :now_ms > expires_at_ms + :late_outside_ms THEN expires_at_ms + :late_outside_ms ELSE :now_ms END AS expected, CAST(:now_ms AS decimal(18, 0)) AS actual FROM payment
-  UNION ALL SELECT 'payment:' || number, 'in its work list', 1, CASE WHEN work_pk IS NOT NULL THEN 1 WHEN status = 'pending' OR status = 'closed' AND closed_at_ms IS NOT NULL AND :now_ms + :clocks_ms < closed_at_ms + :watched_ms THEN 0 ELSE 1 END FROM payment
+  UNION ALL SELECT 'payment:' || number, 'in its work list', 1, CASE WHEN work_pk IS NOT NULL THEN 1 WHEN status = 'pending' OR status = 'closed' AND ordered_at_ms > 0 AND closed_at_ms IS NOT NULL AND :now_ms + :clocks_ms < closed_at_ms + :watched_ms THEN 0 ELSE 1 END FROM payment
   UNION ALL SELECT 'payment:' || number, 'given back by', CASE WHEN status = 'due' AND :now_ms > noted_at_ms + :late_outside_ms THEN noted_at_ms + :late_outside_ms ELSE :now_ms END, :now_ms FROM payment_return
   UNION ALL SELECT 'payment:' || number, 'in its work list', 1, CASE WHEN listed_pk IS NULL AND status IN (:open_returns) THEN 0 ELSE 1 END FROM payment_return
   UNION ALL SELECT 'withdrawal:' || withdrawal_id, 'in its work list', 1, CASE WHEN work_pk IS NULL AND status NOT IN (:ended_withdrawals) THEN 0 ELSE 1 END FROM withdrawal) x

@@ -122,7 +122,7 @@ FROM draws_raw WHERE text(pk) LIKE 'user#%' AND text(sk) LIKE 'help#%'
 -- payment
 SELECT text(pk) AS name, text(number) AS number, text(user_id) AS user_id, num(amount_fen) AS amount_fen, text(channel) AS channel, text(payment_status) AS status,
   num(created_at_ms) AS created_at_ms, num(expires_at_ms) AS expires_at_ms, num(closed_at_ms) AS closed_at_ms, num(credited_at_ms) AS credited_at_ms,
-  COALESCE(text(transaction_id), '') AS transaction_id, COALESCE(num(reversed_fen), 0) AS reversed_fen,
+  COALESCE(num(ordered_at_ms), num(created_at_ms)) AS ordered_at_ms, COALESCE(text(transaction_id), '') AS transaction_id, COALESCE(num(reversed_fen), 0) AS reversed_fen,
   COALESCE(num(returned_fen), 0) AS returned_fen, text(work_pk) AS work_pk
 FROM payments_raw WHERE text(sk) = 'payment'
 
