@@ -705,6 +705,25 @@ def test_recipients_get_no_more_than_the_limit_from_one_sender(
     assert [answer.status_code for answer in public] == [201] * 4
 
 
+def test_concurrent_packets_of_one_operator_are_both_sent(
+    put: Put, system: InMemorySystem, a_user: MakeUser
+) -> None:
+    assert put(budget_fen=10_000).is_success
+    operator = a_user("ope", funds_fen=10_000, scope="hongbao/operate")
+    answers: list[httpx.Response] = []
+
+    def send(key: str) -> None:
+        packet = {"kind": "equal", "total_fen": 30, "count": 1, "campaign_id": "gala"}
+        answers.append(operator.post("/admin/packets", packet, key))
+
+    system.before_first_transaction(lambda _: send("other"))
+    with handlers_of(system, APPROVAL_FEN=f"100,{10**9},{10**9}"):
+        for key in ("mine", "third", "fourth"):
+            send(key)
+
+    assert [answer.status_code for answer in answers] == [201, 201, 201, 403]
+
+
 def test_chosen_recipients_get_no_more_than_the_limit_without_the_treasury(
     put: Put, system: InMemorySystem, sponsor: HttpUser, a_user: MakeUser
 ) -> None:

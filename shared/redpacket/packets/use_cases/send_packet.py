@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import AmountsShown, Campaign
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, send_id, user_account
+from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -15,7 +16,7 @@ from redpacket.packets.ports import ClaimCache, Funding, PacketReader, Pictures
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.packets.use_cases.campaign_packets import funding_action
 from redpacket.platform.bounds import START_AHEAD_MS_MAX
-from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
+from redpacket.platform.errors import Contended, InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.platform.user import User
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from redpacket.packets.clients.lambda_payments import LambdaPayments
     from redpacket.packets.dynamodb.ledger import DynamoLedger
     from redpacket.packets.dynamodb.packets import DynamoPackets
+
+_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +96,7 @@ def send_packet(
     )
     terms = ports.seeds.seal_terms(packet_id, _terms_of(order, ports.new_seed(SEED_BYTES)))
     packet = _packet_of(order, ports.clock.now_ms(), packet_id, terms)
-    action = (
-        funding_action(packet, ActionKind.PACKET_SENT, order.sender) if order.campaign else None
-    )
-    try:
-        check_order(order, packet.created_at_ms)
-        spent = spend(action) if spend and action else None
-    except Rejected:
-        # I10: a request accepted the first time keeps its answer after limits change.
-        if first_id := ports.funding.find_sent(order.request):
-            return sent_before(first_id, ports.packets)
-        raise
-    packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action, spent)
+    packet_id = _fund(order, packet, spend, ports)
     is_new = packet_id == packet.packet_id
     if not is_new:
         packet = sent_before(packet_id, ports.packets)
@@ -120,6 +112,31 @@ def send_packet(
         # The first grab or the sweep loads it; a repeat or the sweep keeps its picture.
         ports.logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
+
+
+def _fund(
+    order: SendOrder,
+    packet: Packet,
+    spend: Callable[[Action], Allowance | None] | None,
+    ports: SendPorts,
+) -> str:
+    """Return the id of the request's packet: *packet*, or that of the first time."""
+    sent = ActionKind.PACKET_SENT
+    action = funding_action(packet, sent, order.sender) if order.campaign else None
+    for _ in range(_TRIES):
+        try:
+            check_order(order, packet.created_at_ms)
+            spent = spend(action) if spend and action else None
+        except Rejected:
+            # I10: a request accepted the first time keeps its answer after limits change.
+            if first_id := ports.funding.find_sent(order.request):
+                return first_id
+            raise
+        try:
+            return ports.funding.fund(packet, funding_of(packet), order.request, action, spent)
+        except AllowanceMoved:
+            continue
+    raise Contended
 
 
 def order_payment(
