@@ -283,10 +283,14 @@ class Agreement:
         claimed_fen = sum(fen for packet in mine for _, fen in packet.claims.values()) + won_fen
         reported_fen = sum(int(row["claimed_fen"]) for row in rows)
         self._same("report of spending", reported_fen, claimed_fen)
-        draws = Counter(
-            outcome for person in self.crowd.people for outcome in person.draws.values()
-        )
-        self._same("report of winners", len(self._report("winners")), draws["won"])
+        reported = {row["draw_id"] for row in self._report("winners")}
+        won = {
+            draw_id
+            for person in self.crowd.people
+            for draw_id, outcome in person.draws.items()
+            if outcome == "won"
+        }
+        self._same("report of winners", sorted(reported - won), sorted(won - reported))
 
     def _report(self, name: str) -> list[dict[str, str]]:
         items: list[dict[str, str]] = self.troubles.cli("report", name)["items"]

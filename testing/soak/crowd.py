@@ -20,7 +20,7 @@ FUNDS_FEN, OPERATORS_FEN, BUDGET_FEN = 20_000, 50_000_000, 20_000_000
 ABOVE_APPROVAL_FEN = 100_000_100
 REPEATS = 0.1
 """Fraction of requests that a user repeats with the same key."""
-REFUNDS, CANCELS, WELL_SAID, LARGE = 0.3, 0.3, 0.8, 0.2
+CANCELS, WELL_SAID, LARGE = 0.3, 0.8, 0.2
 HOUR_MS = 3_600_000
 RAIN_EVERY_S = 60.0
 """Seconds between two rains: the API refuses more than 20 rounds within 15 minutes."""
@@ -348,15 +348,25 @@ def pay(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def pay_outside(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Pay an order at the provider; its console may immediately refund a part."""
+    """Pay at the provider what was ordered there."""
     if person.payments:
-        payment_id, (channel, amount_fen) = chance.choice(list(person.payments.items()))
-        body: dict[str, Any] = {"payment_id": payment_id, "payer": person.name}
-        if crowd.outside(channel, "pay", body):
+        payment_id, (channel, _) = chance.choice(list(person.payments.items()))
+        if crowd.outside(channel, "pay", {"payment_id": payment_id, "payer": person.name}):
             crowd.watch.did(f"paid at {channel}")
-            body["amount_fen"] = amount_fen // 4
-            if chance.random() < REFUNDS and crowd.outside(channel, "refund", body):
+
+
+def refund_outside(crowd: Crowd, person: Person, _: random.Random) -> None:
+    """Let the provider's console refund a part of the last payment that has been credited.
+
+    A payment that is refunded before its credit waits for an operator instead.
+    """
+    for payment_id, (channel, amount_fen) in reversed(list(person.payments.items())):
+        told = person.call.ask("GET", f"/me/payments/{payment_id}")
+        if told.is_success and told.json()["status"] == "paid":
+            body = {"payment_id": payment_id, "payer": person.name, "amount_fen": amount_fen // 4}
+            if crowd.outside(channel, "refund", body):
                 crowd.watch.did("refund outside")
+            return
 
 
 def withdraw(crowd: Crowd, person: Person, chance: random.Random) -> None:
@@ -423,6 +433,7 @@ ACTIONS: dict[Callable[[Crowd, Person, random.Random], None], int] = {
     help_friend: 1,
     pay: 4,
     pay_outside: 7,
+    refund_outside: 5,
     withdraw: 4,
     finish_withdrawal: 7,
     rename: 2,
