@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print which job was done on which hostile device."""
+    """Print the table of hostile devices and the jobs that passed on each."""
     cells: dict[str, dict[str, bool]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.getreports(outcome):
@@ -65,7 +65,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
     Each process of a parallel run has its own stack, because most of these tests wait.
     """
-    from local.stack import Stack  # most runs need none of its clients and servers
+    from local.stack import Stack  # import late, because most runs need no stack
 
     access = Access(embed=EMBEDS)
     with Stack(tmp_path_factory.mktemp("stack"), hosts_page=True, access=access) as running:

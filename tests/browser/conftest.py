@@ -40,7 +40,7 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Views by pair of language, screen and colors; one view of each pair shows its defects."""
+"""Checked views by language: each pair of language, screen and colors occurs in one of them."""
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
 """Counts of outcomes in CloudWatch; functions of the tests' stack add none."""
@@ -104,7 +104,7 @@ class BrowserUser:
         self.page.goto(self.api + path)
 
     def agree(self, way: str = "塞钱进红包") -> None:
-        """Tap the form's button *way*, and confirm on the sheet that it opens."""
+        """Tap the form's button *way*, and confirm on the sheet that opens."""
         self.page.get_by_role("button", name=re.compile(f"^{way}")).click()
         self.page.get_by_role("dialog").get_by_role("button", name="确认").click()
 

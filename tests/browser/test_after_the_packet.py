@@ -36,7 +36,7 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     bob.page.reload()
     expect(bob.page.get_by_text("已道谢 🎉")).to_be_visible()
     expect(bob.page.locator("red-packet .thanks")).to_have_count(0)
-    # Their own share is one tap away.
+    # The sender can also take a share, with one tap.
     sender.page.get_by_role("button", name="我也拆一个").click()
     coin(sender.page).click()
     state(sender.page, "opened").to_be_visible()
@@ -58,7 +58,7 @@ def test_an_opened_packet_is_a_conversation_that_the_luckiest_user_continues(
     coin(bob.page).click()
     state(bob.page, "opened").to_be_visible()
     expect(bob.page.locator("red-packet li").nth(1)).to_contain_text("新年快乐")
-    # The amount, then the list, then one bar.
+    # The order is: the amount, the list, and one bar for thanks.
     tops = [
         box["y"]
         for place in (".amount", ".records", ".thanks")

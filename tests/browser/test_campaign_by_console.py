@@ -179,7 +179,7 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
     expect(fields.filter(has_text="每人每天可抽").first).to_contain_text("3")
     expect(fields.filter(has_text="抽完后的权重").first).to_contain_text("分给其他奖品")
     names = fields.locator("b").all_inner_texts()
-    # A prize is listed by its id.
+    # Leave out prizes, which are listed by id.
     named = [name for name in names if not re.fullmatch("p-[0-9a-f]{6}", name)]
     assert [name for name in named if re.search("[A-Za-z]", name)] == []
     boss.shoot("console-audit-log-all")

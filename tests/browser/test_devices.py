@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Tasks for devices that do not run all of them; the tests below cover other devices."""
+"""Tasks of devices that do not run all of them."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",
@@ -123,7 +123,7 @@ class Phone:
         if not self.device.remembers:
             self._sign_in(is_operator=is_operator)
         shown = page.locator(seen).first
-        # Ways to continue that the page offers: reload the page, or reload a module.
+        # The page may offer to reload itself or a module.
         ways_on = page.locator(".late a, .problem button").first
         for _ in range(2):
             expect(shown.or_(ways_on).first).to_be_visible()

@@ -125,7 +125,7 @@ def test_an_error_for_a_refused_origin_names_the_setting(visit: Visit, operator:
 
     expect(guest.page.get_by_role("strong")).to_have_text("This page may not show red packets yet")
 
-    # Chromium's own text names no setting.
+    # Our own message names the setting; Chromium's does not.
     own = [text for text in guest.errors if text.startswith("red-packet: ")]
     guest.errors.clear()
     assert f"make up EMBED={REFUSED}" in own[0]

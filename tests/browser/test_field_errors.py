@@ -12,7 +12,7 @@ from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 
 BAD = "新\u202e年"
-"""Text with a character that reverses the direction of the following ones."""
+"""Text with a character that reverses the direction of the text after it."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _name(wu: BrowserUser) -> None:
 
 
 def _top_up(wu: BrowserUser) -> None:
-    """Send nothing instead of the sum, which the page itself never does."""
+    """Replace the sum by 0, which the page itself never sends."""
 
     def change(route: Route) -> None:
         body = json.loads(route.request.post_data or "{}") | {"amount_fen": 0}

@@ -14,11 +14,11 @@ from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import balance_fen, coin, state
 
 LONG_NAME = "Wwww" * 8
-"""Name of 32 letters without a space, in the widest letters."""
+"""Name of 32 letters without a space, many of them the widest."""
 LONG_GREETING = "W" * 50
 SIDEWAYS: ViewportSize = {"width": 844, "height": 390}
 ZOOMED: ViewportSize = {"width": 640, "height": 400}
-"""A window of 1280 × 800 at 200%."""
+"""Window of 1280 × 800 at 200% zoom."""
 LEAVE = """() => {
     Object.defineProperty(document, "hidden", { value: true, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));

@@ -18,7 +18,7 @@ DESK: ViewportSize = {"width": 1200, "height": 800}
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
 CACHED_MS = 130_000
 """Milliseconds until refusal counts are fetched again: the lifetimes of two caches, one minute
-each. Wait only for counts that another suite read on the same stack.
+each. This wait is needed only if another suite read counts on the same stack.
 """
 
 

@@ -77,13 +77,13 @@ class Player:
         assert page.viewport_size
         for x in range(40, page.viewport_size["width"] - 20, 80):
             page.mouse.click(x, 300)
-            # Without a frame between the taps, no packet falls.
+            # Wait for a frame, because packets move only from frame to frame.
             page.evaluate("() => new Promise(requestAnimationFrame)")
-        # A slow machine draws few frames.
+        # On a slow machine, which draws few frames, all taps may miss.
         self.hit()
 
     def hit(self) -> None:
-        """Tap on the button, which always hits, if the round lasts."""
+        """Tap on the button, which always hits, if the round is not over."""
         self.tap.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
 
 
@@ -140,7 +140,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
         crowns = page.locator(".rain-podium").get_by_role("listitem")
         # Best claims over all packets and players.
         expect(crowns).to_have_count(3)
-        # The next round hides it.
+        # Read the podium now, because the next round hides it.
         crowned.append(page.locator(".rain-podium span").all_inner_texts())
         person.shoot(f"rain-podium-{person.name[:3]}")
         api = [each for each in player.asked if "/api/" in each or "/packets/" in each]

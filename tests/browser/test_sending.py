@@ -70,7 +70,7 @@ def _wait_for_picture(person: BrowserUser) -> None:
 
 
 def _wait_until_scrolled(person: BrowserUser) -> None:
-    # The page's policy prevents a test's function from waiting in it.
+    # Poll from here, because the page's policy forbids wait_for_function.
     for _ in range(100):
         if person.page.evaluate("scrollY") > SCROLLED_PX:
             return
@@ -148,7 +148,7 @@ def test_the_sheet_shows_the_missing_amount_and_tops_it_up(
     sheet.get_by_role("button", name="返回修改").click()
     expect(sheet).to_have_count(0)
 
-    # The money goes elsewhere after the sheet has asked.
+    # Another send uses the money while the sheet is open.
     page.locator("[name=amount]").fill("8")
     page.get_by_role("button", name="塞钱进红包").click()
     sent = operator.send(operator.as_user("vic"), total_fen=500, count=1)
@@ -160,7 +160,7 @@ def test_the_sheet_shows_the_missing_amount_and_tops_it_up(
     expect(page.locator(".ticket")).to_contain_text("3.00")
     page.go_back()
     expect(page.locator("[name=amount]")).to_have_value("8")
-    # Nothing is sent before a new consent.
+    # Nothing is sent without a new consent.
     expect(sheet).to_have_count(0)
     items = operator.as_user("vic").get("/me/sent").json()["items"]
     assert [item["packet_id"] for item in items] == [sent]
@@ -349,7 +349,7 @@ def test_a_winner_can_change_the_address_until_the_goods_are_shipped(
     cal.page.get_by_role("button", name="我的奖品").click()
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")
-    # Format of contacts on a phone.
+    # A phone's contacts may contain such characters.
     form.get_by_label("电话").fill("\u202d１３８ 0013\u20138000\u202c")
     form.get_by_label("地址").fill("上海市世纪大道 1 号")
     cal.audit_views("address-form")

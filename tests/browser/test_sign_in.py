@@ -55,7 +55,7 @@ def _running(command: list[str], port: int) -> Iterator[None]:
 
 @contextmanager
 def _provider(stack: Stack) -> Iterator[Provider]:
-    """Start a provider, and deploy its issuer to the template's authorizer meanwhile."""
+    """Start a provider, and configure it as the authorizer's issuer while the block runs."""
     port, page_port = Ports.free().front, Ports.free().front
     url, page_url = f"http://{HOST}:{port}", f"http://{HOST}:{page_port}"
     provider = [str(NODE), str(PROVIDER), str(port), page_url]
@@ -112,7 +112,7 @@ def test_a_packet_opens_after_a_sign_in_at_the_provider(
     _log_in(ann.page, "ann")
     _agree(ann.page)
 
-    # Back at the same link, signed in as the provider's user; no history entry has the code.
+    # The browser is back at the link, signed in as the provider's user. The history has no code.
     state(ann.page, "ready").to_be_visible()
     assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
     expect(ann.page.get_by_role("button", name="ann Lin")).to_be_visible()
@@ -165,7 +165,7 @@ def test_going_back_from_and_to_the_provider_breaks_nothing(
     cat = a_person(None, None)
     provider.welcome(cat, f"/packets/{packet_id}")
 
-    # Back before the sign-in: the packet is shown, and the sign-in starts again.
+    # Going back before the sign-in shows the packet, and the sign-in can start again.
     cat.page.get_by_role("button", name="登录后领取").click()
     expect(cat.page.locator("[name=login]")).to_be_visible()
     cat.page.go_back()
@@ -174,8 +174,8 @@ def test_going_back_from_and_to_the_provider_breaks_nothing(
     _agree(cat.page)
     state(cat.page, "ready").to_be_visible()
 
-    # Back after the sign-in: the provider's earlier form. Forward again: the packet, one tap before
-    # a sign-in.
+    # Going back after the sign-in shows the provider's form. Going forward shows the packet, signed
+    # in or one tap before it.
     cat.page.go_back()
     cat.page.go_forward()
     signed_in = cat.page.get_by_role("button", name="cat Lin")

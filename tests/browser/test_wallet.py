@@ -60,7 +60,7 @@ def test_money_is_paid_in_and_withdrawn_through_a_gateway(
     expect(wu.page.locator(".balance")).to_have_text("¥0.00")
     _top_up(wu)
     wu.page.wait_for_url(PAID_AT)
-    wu.page.reload()  # The payment is still open.
+    wu.page.reload()  # The page must still show the open payment.
     expect(wu.page.locator(".qr img")).to_be_visible()
     expect(wu.page.get_by_role("timer")).to_contain_text(re.compile("请在 1[45] 分 .*内付款"))
     expect(wu.page.get_by_label("在微信里打开的链接")).to_have_value(f"{wu.api}/wallet")

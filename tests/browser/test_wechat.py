@@ -122,7 +122,7 @@ def test_wechat_gives_no_name_so_the_page_asks_once_after_the_amount(
             sheet.get_by_role("button", name="以后再说").click()
         expect(sheet).to_have_count(0)
         open_packet(person, next_path)
-        person.page.wait_for_timeout(2_500)  # Longer than the sheet waits.
+        person.page.wait_for_timeout(2_500)  # The sheet would have opened by now.
         expect(sheet).to_have_count(0)
 
     claims = operator.as_user("reader").get(next_path).json()["claims"]
@@ -220,7 +220,7 @@ def test_another_browser_shows_how_to_open_the_link_in_wechat(
 
     expect(dan.page.get_by_text("请在微信里打开这个链接")).to_be_visible()
     code = dan.page.get_by_role("img", name="用手机扫码打开")
-    expect(code).to_have_count(0)  # A phone cannot scan its own screen.
+    expect(code).to_have_count(0)  # A phone can't scan its own screen.
     dan.audit_views("wechat-elsewhere")
     dan.page.set_viewport_size(DESK)
     dan.page.reload()
@@ -242,12 +242,12 @@ def test_money_moves_from_a_payment_to_a_shared_packet_and_to_a_withdrawal(
     eve.agree()
     page.wait_for_url("**/share")
 
-    # Paid in WeChat's own form, not by a code on the same screen.
+    # The payment uses WeChat's own form instead of a code on the same screen.
     ((name, prompt),) = requests
     assert name == "getBrandWCPayRequest"
     assert set(prompt) == {"appId", "timeStamp", "nonceStr", "package", "signType", "paySign"}
 
-    # The menu's card: greeting and sender, and no amount.
+    # The menu's card has the greeting and the sender, but no amount.
     card = json.loads(page.locator("body[data-card]").get_attribute("data-card") or "")
     assert card["title"] == '<b>"新年"</b>'
     assert card["link"].startswith(page.url.removesuffix("/share"))

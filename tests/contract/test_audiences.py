@@ -160,7 +160,7 @@ def test_a_claim_is_durable_only_for_eligible_users(
 
 
 class Copies:
-    """Both uses of a list in the cache."""
+    """Both caches that use a list."""
 
     def __init__(self, audiences: AudienceCache, quotas: Quotas) -> None:
         self.audiences, self.quotas = audiences, quotas

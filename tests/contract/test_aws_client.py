@@ -75,7 +75,7 @@ def made_by(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def connect(made_by: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """Connect to a failing service."""
-    # Delay of both clients before a second attempt: half a second on average after throttling.
+    # Skip the delay of both clients before a retry, which after throttling averages half a second.
     monkeypatch.setattr("time.sleep", lambda _: None)
     with ExitStack() as made:
         yield lambda service, url: made.enter_context(closing(made_by(service, url)))
@@ -331,7 +331,7 @@ class _Ledger:
 
 
 def _behave(stub: AwsStub, ledger: _Ledger, *lost: Drops | Hangs | Says) -> None:
-    """Answer like a ledger with replaced first answers."""
+    """Let the stub answer like a ledger, but replace its first answers by *lost*."""
     losses = list(lost)
 
     def next_deed(call: Call) -> Any:

@@ -43,7 +43,7 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
 
 
 def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
-    """Read like a new process."""
+    """Return whether a new process finds that the packet's hash is complete."""
     fresh = (
         RedisShards(claim_cache._client, PUBLISHED_SEEDS)
         if isinstance(claim_cache, RedisShards)

@@ -155,7 +155,7 @@ def test_the_owner_of_a_share_sees_that_the_packet_is_closed(claim_cache: ClaimC
 
     before = claim_cache.grab(packet.packet_id, "ann")
     claim_cache.close(packet.packet_id)
-    # For this long after a claim, a process calls only the script.
+    # Shortly after a claim, a process calls only the script.
     _pass_time(claim_cache, 110)
     after = claim_cache.grab(packet.packet_id, "ann")
 
@@ -250,7 +250,7 @@ class _Scenario:
         self.quotas: list[Quotas] = [FakeQuotas(), RedisQuotas(cache)]
         self.forget()
         self.packets = [self._packet() for _ in range(12)]
-        # Contents of the ledger: the claimer of each durable number.
+        # The ledger's contents: the claimer of each durable number.
         self.outcomes: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
 
     def forget(self) -> None:
@@ -372,7 +372,7 @@ class _Scenario:
         return lambda side: side.close(packet.packet_id)
 
     def _correct(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        """Make the calls of a use case after the ledger names a number's owner."""
+        """Make the calls of the use case that repairs the cache from the ledger."""
         packet_id = packet.packet_id
         share_no = self._held(packet, user)
         owner = self.outcomes[packet_id].get(share_no)

@@ -122,7 +122,7 @@ def test_the_adapter_retries_after_a_conflict(ledger: Ledger) -> None:
             lambda: dynamo.transact([put(TABLE, row), update(TABLE, HELD, "ADD n :one", one=1)])
         )
 
-    # Each failed write failed because of its condition.
+    # The write was committed before, so the condition of a second write fails.
     with pytest.raises(TransactionCanceled):
         dynamo.transact([put(TABLE, row)])
 

@@ -406,7 +406,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
 
 
 def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
-    # In another order than the rows, which are ordered by id.
+    # The order differs from that of the rows, which are sorted by id.
     draws = [fair.missed(draw_id=f"{name} draw", draw_no=no) for no, name in enumerate("cab", 1)]
     for draw in draws:
         fair.record(draw)
@@ -720,7 +720,7 @@ def test_a_request_puts_a_prize_once_and_stores_the_result(fair: Fair) -> None:
     assert fair.write(after, request) == after
     later = fair.write(replace(after, total=9, version=3))
 
-    # Regardless of later changes of the prize.
+    # Later changes of the prize do not affect the answer to a repeat.
     assert fair.prizes.find_put(request) == after
     assert fair.write(replace(later, total=12, version=4), request) == after
     assert fair.snapshot().prizes == (later,)

@@ -98,7 +98,7 @@ def test_a_commitment_waits_until_it_has_its_permanent_place(dynamo: Dynamo) -> 
     assert done
     assert log.find_end() == (after, 0)
     assert set(ids) <= set(commitments.list_waiting(1_000))
-    for _ in range(2):  # The run that appended, and one that finds its entries without places.
+    for _ in range(2):  # The run that appended, then one that finds unplaced entries.
         assert log.place([(ids[0], 0)]) == []
     log.note_placed(replace(after, size=2))
     assert log.find_end() == (after, 0)
@@ -108,7 +108,7 @@ def test_a_commitment_waits_until_it_has_its_permanent_place(dynamo: Dynamo) -> 
     assert ids[1] in commitments.list_waiting(1_000)
     assert commitments.find(ids[:1]) == [NotedCommitment(commitment, 0)]
     assert log.find_places(ids) == {ids[0]: 0}
-    # A second place, and a commitment that was never written, between others.
+    # Refuse a second place and an unknown commitment, but place the others.
     assert log.place([(ids[0], 1), ("f" * 64, 2), (ids[1], 3)]) == [ids[0], "f" * 64]
     assert log.find_places(ids) == {ids[0]: 0, ids[1]: 3}
     assert not dynamo.try_transact(

@@ -219,7 +219,7 @@ def test_an_unknown_key_is_refused_before_the_library_uses_it(
     changed = Received(received.headers | {"wechatpay-serial": serial}, received.body)
 
     assert _refused(wechat, changed)
-    # The library would have fetched certificates.
+    # The library must not fetch certificates, as it does by default.
     assert len(wechat.fake.show("calls")) == before
 
 
@@ -244,7 +244,7 @@ def test_callbacks_with_either_key_of_wechat_are_accepted_during_a_rotation(
         _callbacks_of(replace(old, api_v3_key=new.api_v3_key)).read(
             received.headers, received.body, now_ms
         )
-    # Calls use the first one.
+    # Calls use the first key.
     client = WeChatClient(
         replace(
             old,

@@ -80,7 +80,7 @@ def _may(
     return may(STACK, Access(function, action, resource, frozenset(attributes), returned))
 
 
-# ---- what DynamoDB asks IAM of a call
+# ---- DynamoDB's questions to IAM about a call
 
 _WORDS = {"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "BETWEEN", "IN"}
 _FUNCTIONS = {"attribute_exists", "attribute_not_exists", "begins_with", "if_not_exists", "size"}
@@ -140,7 +140,7 @@ SECRETS = {
     STACK.arn("WebhookKeys"): json.dumps({"1": "w" * 64}),
     STACK.values["WeChatIssuerSecretArn"]: IssuerKeys.new(0).text(),
 }
-"""Secrets that functions read themselves; the providers here are in memory, and have no keys."""
+"""Secrets that functions read. The providers in memory have none."""
 
 
 @dataclass
@@ -220,7 +220,7 @@ class Recorder:
         self._add(f"states:{operation.title().replace('_', '')}", resource)
         has_ended = arguments.get("statusFilter") == "SUCCEEDED"
         executions = [{"name": "00"}] if has_ended else []
-        # The history has no event yet.
+        # An execution without events.
         return {"executions": executions, "status": "RUNNING", "output": "{}", "events": []}
 
     def _queried(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -612,7 +612,7 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     plan = {"title": "shower", **window, "budget_fen": 300, "status": "on"}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     packet = {"kind": "lucky", "total_fen": 300, "count": 2}
-    # By a role that may give only limited amounts to chosen users.
+    # This role may give only limited amounts to chosen users.
     order = {**packet, "campaign_id": "shower"}
     rain = handlers.ask("POST /admin/packets", "operator", order, "hongbao/operate")
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
@@ -926,7 +926,7 @@ def _tell_of_a_campaign(
     _tell_of_winners(handlers, path)
     _tell_of_codes(handlers, plan)
     _tell_of_approvals(handlers, plan)
-    # The approved budget; another edit lowers it.
+    # Send the approved budget, and lower it in a second edit.
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
     handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
@@ -994,7 +994,7 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     for operator in ("other", "third"):
         handlers.ask("POST /admin/deposits", operator, deposit, SCOPE)
     first, deposit_id, *others = (each["approval_id"] for each in approvals)
-    # A new end would refuse pending cash, whose approver sees the window.
+    # Decide on cash before the new end, which would invalidate its approval.
     others = [deposit_id, others.pop(2), *others]
     reject = f"{APPROVALS}/reject"
     assert handlers.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
@@ -1092,7 +1092,7 @@ OF_SOURCES = {
     *("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"),
     "dynamodb:ListStreams",
 }
-"""Actions by which Lambda itself reads the queue or the stream of a function."""
+"""Actions that Lambda itself needs to read the queue or the stream of a function."""
 
 
 def test_whom_a_queue_or_a_stream_calls_may_read_it() -> None:
@@ -1176,7 +1176,7 @@ def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
             partitions=frozenset({f"approval#{digits[0]}1"}),
         )
         for digit in "0123456789abcdef":
-            # The digit is that of the kind, which the id's seal covers.
+            # The digit identifies the kind, and is part of the sealed id.
             of_a_kind = replace(asks, partitions=frozenset({f"approval#{digit}1"}))
             assert may(STACK, of_a_kind) is (digit in digits)
         for decision in ("status", "is_applied", "decided_by"):

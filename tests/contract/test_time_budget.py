@@ -36,7 +36,7 @@ from redpacket.platform.time_budget import time_budget
 from testing.in_memory_system import VARIABLES
 
 ANSWER_S_MAX = 9.5
-"""Seconds; the rest of ten seconds is for a cold start and the network."""
+"""Seconds to answer, out of ten. The rest is for a cold start and the network."""
 
 ASK = """
 import json, runpy, sys, time

@@ -210,7 +210,7 @@ def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
     with handlers.counted() as spent:
         assert handlers.grab(packet, "ann") == "already_claimed"
 
-    # The script counts the user; a repeat reads the ledger.
+    # The script recognizes the user, and the repeat reads the ledger.
     assert spent.cache == {"HMGET": 1, "EVALSHA": 1}
     assert spent.aws == {"dynamodb.GetItem": 2}
 

@@ -38,7 +38,7 @@ _DAY_MS = 24 * 3_600_000
 FORGOTTEN_AFTER_MS = 30 * _DAY_MS
 
 RESTORED_AFTER_MS = 20 * 3_600_000
-"""Milliseconds from the last call to the restored tables."""
+"""Milliseconds from the last call until the tables are restored."""
 
 _LOOKS = 100
 """Times at which a backup may be made."""
@@ -65,7 +65,7 @@ class Aftermath:
     def __init__(self, schedule: PaymentSchedule) -> None:
         self._of = schedule
         self.kind = schedule.random.choice((*[None] * 5, *Disaster))
-        # After a restore, users cancel withdrawals that were paid.
+        # Cancel less before a restore, because users then cancel withdrawals that were paid.
         self.early_cancels = 0.1 if self.kind is Disaster.RESTORE else 0.5
         self.lost: set[str] = set()
         self.told: set[str] = set()
@@ -77,8 +77,8 @@ class Aftermath:
         return self._of.is_naive and self.kind is not None
 
     def copy_rows(self) -> None:
-        """Make a backup, if possible while a withdrawal waits for its first call. It contains no
-        partial transaction.
+        """Make a backup without partial transactions, if possible while a withdrawal waits for its
+        first call.
         """
         of = self._of
         for number in range(_LOOKS if self.kind is Disaster.RESTORE else 0):
@@ -110,7 +110,7 @@ class Aftermath:
         elif self.kind is Disaster.RESTORE:
             self._restore(healing_town())
             self._cancel_some(healing_town())
-            # Another merchant has no number of the first one.
+            # Repeat only with one merchant, because another one has none of its numbers.
             if len({setup.merchant for setup in self._of.setups}) == 1:
                 self._repeat(healing_town(), "repeats after a restore")
         elif self.kind is Disaster.LOSE:

@@ -300,14 +300,14 @@ class DrawSchedule(Schedule):
             case AttemptsExhausted():
                 day = lottery.draw_day(campaign, now_ms)
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
-                    return False  # The user's day depends on the clock.
+                    return False  # Near midnight, the day depends on the clock.
                 count_max = campaign.rules.attempts_per_user_per_day
                 player = system.draws.find_player(ID, attempt[0], day.name)
                 return count_max == 0 or player.attempt_count < count_max
         return True
 
     def _draw_in_the_end(self, attempt: DrawAttempt) -> None:
-        # Others may have been about to load the campaign when they crashed.
+        # Retry: a crashed worker may still hold the lease to load the campaign.
         for _ in range(4):
             try:
                 self._draw(self.a_lambda(), attempt)

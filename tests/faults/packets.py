@@ -184,7 +184,7 @@ class PacketSchedule(Schedule):
             packet = process.send_order(order)
         except errors.Rejected as refusal:
             self.seen["refused sends"] += 1
-            # Only the sender spends their money, and has enough; only a budget can be short.
+            # Senders have enough money, which nobody else spends. Only a budget can be short.
             is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
@@ -328,7 +328,7 @@ class PacketSchedule(Schedule):
         if took_ms > SKEW_MAX_MS or self._failed_closes() > failed_before:
             self._doubtful_ends.add(packet_id)
         is_doubtful = packet_id in self._doubtful_ends
-        # If a sweep closed the packet meanwhile, the ledger alone refuses.
+        # If a sweep has closed the packet in the meantime, only the ledger refuses claims.
         is_closing = self.system.stored(packet).status is PacketStatus.CLOSING
         is_known = not is_closing or self._is_closed_in_cache(packet_id, began_at_ms)
         if not is_doubtful and not is_known:
@@ -354,8 +354,8 @@ class PacketSchedule(Schedule):
         )
 
     def _doubt_ends(self) -> None:
-        """Allow late claims of packets that have ended and are not refunded yet. A failing cache
-        loses the end until the sweep, and a jump of the clock delays claims in progress.
+        """Allow late claims of packets that have ended and are not refunded yet: a failing cache
+        loses the end until the next sweep, and a jump of the clock delays claims in progress.
         """
         stored = map(self.system.stored, self.packets)
         self._doubtful_ends |= {

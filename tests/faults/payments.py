@@ -318,7 +318,7 @@ class PaymentSchedule(Schedule):
             if payment not in self.payments:
                 self.payments.append(payment)
             if chance() < 0.6:
-                # A user pays twice, or after the end, despite all checks.
+                # Despite all checks, a user may pay twice or after the end.
                 transaction = self.pay(payment, is_forced=chance() < 0.3)
                 name = transaction.transaction_id if transaction and chance() < 0.7 else ""
                 self.trace.append(f"{payment.number} is paid: {transaction is not None}")
@@ -541,7 +541,7 @@ class PaymentSchedule(Schedule):
                 self.notices.append((again_ms, channel, notice, tries + 1))
 
     def _pay_out_above(self, town: PaymentSystem) -> None:
-        """Deliver a balance's events, as a stream of entries does: more than once."""
+        """Deliver a balance's events more than once, like a stream."""
         user_id, channel = self.random.choice(self.users), self.random.choice(CHANNELS)
         cause = f"{user_id} {self.random.randint(1, 3)}"
         with suppress(RedPacketError):
@@ -600,7 +600,7 @@ class PaymentSchedule(Schedule):
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
         if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
-            # It can no longer be confirmed, and WeChat ends it after a day.
+            # No user will confirm it any more, and WeChat ends it after a day.
             return state if self.waits_until_asked else TransferState.CANCELLED
         if state is TransferState.CANCELLING:
             ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
@@ -727,7 +727,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a provider hang throughout; at its end, the other one has no open work."""
+        """Let a provider hang inside the block. After it, the other one must have no open work."""
         if channel is None:
             yield
             return

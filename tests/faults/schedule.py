@@ -46,14 +46,14 @@ INDEX_LAGS_MS = (0, 0, 300, 3_000, 20_000)
 REPLICA_LAGS_MS = (0, 100, 1_000)
 
 SWEEPS_MS = (1_000, 8_000, 50_000, 50_000)
-"""Milliseconds until a sweep must stop: the shortest end before or in the grace period."""
+"""Milliseconds until a sweep must stop. The shortest ones end before or in the grace period."""
 
 BOUND_MS = 20 * 60_000
 """I8: milliseconds after the last fault within which everything is settled and closed."""
 
 LONG_MS = 1_000
-"""Milliseconds from which a sleep counts as long: the grace period of a close does, a pause between
-two attempts does not.
+"""Milliseconds from which a sleep counts as long, such as the grace period of a close. A pause
+between two attempts is shorter.
 """
 
 HANGS = 0.1
@@ -188,7 +188,7 @@ class Schedule:
         self.sleep_ms(self.random.randint(1, 60))
 
     def pass_day(self, duration_ms: int) -> None:
-        """Advance a day at once: DynamoDB ends its transactions, and Lambda all invocations."""
+        """Advance the time by a day, after all transactions and invocations have ended."""
         while self._committing:
             self.sleep_ms(self.random.randint(1, 20))
         self._day_count += 1

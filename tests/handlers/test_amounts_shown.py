@@ -43,7 +43,7 @@ def test_hidden_amounts_are_in_no_answer_until_the_end(
     assert (mine["claimed_fen"], mine["luckiest"], mine["claimed_count"]) == (None, None, 1)
     assert first.http.get("/me/received").json()["luckiest_count"] == 0
 
-    # After the last share, all amounts are shown, and each page has another ETag.
+    # After the last share, the pages show all amounts and have new ETags.
     tag = _feed(reader, packet_id).headers["etag"]
     assert second.grab(packet_id).json()["amount_fen"] == last_fen
     ended = _feed(reader, packet_id)

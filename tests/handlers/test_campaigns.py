@@ -333,7 +333,7 @@ def test_only_its_winner_sees_a_code(
     ]
     empty = _draw(a_user())
     assert (empty["outcome"], empty["code"]) == ("missed", None)
-    # Operators see the winner of each unit and their decisions; logs and other tables have no code.
+    # Operators see winners and decisions, but no code. Neither do logs and other pages.
     gala = "/admin/campaigns/gala"
     shown = [sponsor.http.get(path).text for path in (f"{gala}/winners", gala)]
     shown += [answer.text for answer in added]
@@ -387,7 +387,7 @@ def test_errors_in_codes_are_reported(put: Put, sponsor: HttpUser) -> None:
         answer = sponsor.post(path.format(prize_id), {"add": add})
         assert _refusal(answer) == (422, "invalid_request"), add
     assert _refusal(_add_stock(sponsor, "voucher", 1)) == (422, "invalid_request")
-    # The maximum number fits into one call.
+    # One call can add the maximum number of the longest codes.
     longest = [f"{number:0100d}" for number in range(500)]
     assert sponsor.post(path.format("voucher"), {"add": longest}).json()["total"] == 500
 

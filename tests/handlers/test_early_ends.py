@@ -210,7 +210,7 @@ def test_a_claim_during_the_end_is_recorded_or_refused_and_no_fen_is_lost(
     ends = iter([None, None, sender])
 
     def end_at_the_third(_operations: object) -> None:
-        # Just before a claim's transaction is committed.
+        # This runs just before a claim's transaction is committed.
         if (ender := next(ends, None)) is not None:
             assert _end(ender, packet_id).status_code == 202
 

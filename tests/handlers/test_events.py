@@ -285,7 +285,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_invalid_message(
 def test_sweep_refunds_due_packets(desk: Desk, invoke: Invoke, event_sender: HttpUser) -> None:
     packet = desk.send(_id("event-sweep-0000000001"), count=4, age_ms=121_000)
 
-    # It was never loaded: the first sweep loads it, and then it is due.
+    # The packet was never loaded. The first sweep loads it, and the second one closes it.
     reports = [invoke("ExpireFunction", _event("sweep")) for _ in range(2)]
 
     assert reports[0]["loaded_count"] == 1
@@ -346,7 +346,7 @@ def test_grabs_work_in_two_steps_and_with_a_passphrase(
     wrong = _refusal(invoke("GrabFunction", _event("grab_wrong_passphrase")))
     right_status, right = _answer(invoke("GrabFunction", _event("grab_passphrase")))
     assert operator.http.put("/admin/switches/grab", json={"on": False}).is_success
-    system.pass_time(10_000)  # Processes read it within ten seconds.
+    system.pass_time(10_000)  # Processes read switches every ten seconds.
     off = _refusal(invoke("GrabFunction", _event("grab_switched_off")))
 
     assert (status, admitted["outcome"]) == (200, "admitted")

@@ -49,7 +49,7 @@ def test_a_record_page_has_all_data_of_a_packet(system: InMemorySystem, a_user: 
     assert {name: shown[name] for name in same} == {name: claim[name] for name in same}
     assert shown["is_luckiest"] is False
     assert claimer.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
-    # Data that only the token has is shown after the claim is settled.
+    # Names from tokens are visible once the claim is settled.
     system.settle()
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
@@ -593,7 +593,7 @@ def test_account_history_shows_credits_and_debits_newest_first_in_pages(
             query["cursor"] = page["next"]
         assert [item for items in pages for item in items] == book["items"]
         assert len(pages) == -(-3 // limit)
-    # A cursor of another user shows the caller's own history.
+    # Another user's cursor still lists the caller's own history.
     cursor = user.http.get("/me/transfers", params={"limit": 1}).json()["next"]
     shown = poor.http.get("/me/transfers", params={"cursor": cursor}).json()["items"]
     assert {item["amount_fen"] for item in shown} <= {5}

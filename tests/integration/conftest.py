@@ -31,13 +31,13 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def told() -> list[Told]:
-    """Every claim that a user ever got as an answer, for I5."""
+    """All claims in answers to users, for the check of I5."""
     return []
 
 
 @cache
 def user_ids(stack: Stack) -> UserIds:
-    """Return the user-id function of a stack, whose functions have the key."""
+    """Return the user-id function of a stack, with the key from its functions."""
     functions = stack.aws("lambda")
     grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
@@ -190,7 +190,7 @@ def invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Ite
 
 @pytest.fixture(scope="module", autouse=True)
 def _invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """Check the same after each module, because the ledger grows and a scan takes half a second."""
+    """Check all invariants only after each module, because a scan takes half a second."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 

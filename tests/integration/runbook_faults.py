@@ -435,7 +435,7 @@ def _a_payment_that_no_statement_has(world: World) -> Iterator[Fault]:
             "payments show": "pending 500",
             "--skip": "host",
         },
-        failing="withdrawals show",  # It is the number of a payment.
+        failing="withdrawals show",  # The number belongs to a payment.
     )
     dynamodb.delete_item(TableName=table, Key={name: row[name] for name in ("pk", "sk")})
 

@@ -24,11 +24,11 @@ class Fault:
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that replace the page's examples, by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
-    """Texts that a line must print, by a part of the line."""
+    """Texts that a command must print, by a part of its line."""
     failing: str = ""
-    """Parts of the lines that exit with a nonzero code, separated by commas."""
+    """Parts of the command lines that exit with a nonzero code, separated by commas."""
     repaired: str = ""
-    """Command of another operator, who repairs the cause between the checks and the steps."""
+    """Command by which another operator repairs the cause between the checks and the steps."""
 
 
 @dataclass(frozen=True, slots=True)

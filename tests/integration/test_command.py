@@ -51,7 +51,7 @@ def test_an_operator_sends_monitors_and_audits_a_packet(terminal: Terminal) -> N
     assert (look["claimed_count"], look["remaining_count"]) == (6, 0)
     assert terminal.run("show", packet_id)["claimed_count"] == 6
     assert terminal.run("audit", packet_id)["ok"]
-    # The deposit was spent once.
+    # The first send spent the deposit.
     terminal.run("send", "600", "6", "--as", sender, code=3)
 
 

@@ -79,7 +79,7 @@ def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
 
 
 def _age(stack: Stack, withdrawal_id: str, by_ms: int) -> None:
-    """Advance the next query of a withdrawal, unless it has ended."""
+    """Make the next query of a withdrawal due earlier, unless it has ended."""
     dynamodb: Any = stack.aws("dynamodb")
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.update_item(
@@ -233,7 +233,7 @@ def test_senders_and_operators_end_packets_early(
     assert [each.json() for each in repeated] == [each.json() for each in ended]
     assert [_refused(each) for each in late] == [(410, "packet_expired")] * 3
     eventually(lambda: [user.balance_fen() for user in (sender, till, claimer)] == [400, 400, 200])
-    # The claims of both packets are settled by then.
+    # Sweep once the claims of both packets are settled.
     invoke("ExpireFunction", {"source": "aws.events"})
     assert [sender.record(each)["status"] for each in (own, rain)] == ["closed", "closed"]
     assert sender.record(unpaid["packet_id"])["status"] == "cancelled"

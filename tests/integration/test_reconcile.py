@@ -53,7 +53,7 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
 
 
 def _claimed_long_ago(stack: Stack, sender: HttpUser, claimer: HttpUser) -> str:
-    """Claim a share so early that a scan compares it, and queue it; return the packet's id."""
+    """Backdate a claim, so that a scan compares it, and queue it. Return the packet's id."""
     dynamo = Dynamo(lambda: stack.aws("dynamodb"), tables_of(stack))
     now_ms = int(time.time() * 1000)
     packet = a_packet(
@@ -90,7 +90,7 @@ def _reconciled(operator: HttpUser) -> dict[str, Any]:
 
 
 def _about(result: dict[str, Any], subject: str) -> list[dict[str, Any]]:
-    # Other tests leave dead letters and flushed caches behind, which are also differences.
+    # Ignore differences that other tests cause by dead letters and flushed caches.
     return [difference for difference in result["differences"] if difference["subject"] == subject]
 
 
@@ -108,7 +108,7 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         result = _reconciled(operator)
 
-    # A difference is checked twice, and the second check builds on the first one.
+    # A difference triggers a second check, which uses the first export as its base.
     assert result["export"] == "incremental"
     (difference,) = _about(result, account)
     assert difference == {

@@ -43,7 +43,7 @@ class PacketRows:
         return self._read(self._shares, keys.share(packet_id, share_no))
 
     def age_share(self, packet_id: str, share_no: int, by_ms: int) -> None:
-        """Make the claim's wait for its settlement longer."""
+        """Backdate the claim's wait for its settlement."""
         self._age(self._shares, keys.share(packet_id, share_no), by_ms)
 
     def _age(self, table: str, key: dict[str, str], by_ms: int) -> None:
@@ -204,7 +204,7 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     assert report["requeued_count"] >= 1
     eventually(lambda: claimer.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
-    # It was the packet's last claim, and also waited for the packet's end.
+    # As the packet's last claim, it stayed in the work list until the packet was closed.
     eventually(lambda: "work_pk" not in rows.share(packet_id, claim["share_no"]))
     assert rows.packet(packet_id)["status"] == "closed"
 

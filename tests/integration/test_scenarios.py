@@ -1,7 +1,7 @@
 """End-to-end scenarios of typical hosts, over HTTP.
 
-S1 the classic packet, S2 a company's campaign, S3 WeChat's two steps, S4 shares split beforehand,
-S5 a lottery with goods, cash and friends.
+S1: the classic packet. S2: a company's campaign. S3: WeChat's two steps. S4: shares split in
+advance. S5: a lottery with goods, cash and friends.
 """
 
 import json

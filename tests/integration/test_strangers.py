@@ -26,7 +26,7 @@ OF_GATEWAYS |= {"POST /chat/telegram", "POST /chat/lark"}
 # It needs a payment whose return waits for an operator (test_resolve_return.py).
 NEVER_ANSWERED = OF_GATEWAYS | {"POST /admin/payments/returns"}
 
-# Operators get users' host ids; for others, these routes never succeed.
+# These routes return users' host ids to operators, and refuse everyone else.
 NAMES_PEOPLE = {
     "GET /admin/packets",
     "GET /admin/packets/{packet_id}/claims",
@@ -43,7 +43,7 @@ OF_TEA = {"prize_id": "tea"}
 
 DAY_MS = 24 * 3_600_000
 
-# Format that no token, packet id or nickname ever has.
+# No token, packet id or nickname has this format.
 ANN, BOB, BOSS = "internal-id-of-ann", "internal-id-of-bob", "internal-id-of-boss"
 
 

@@ -72,11 +72,10 @@ def test_messages_delivered_while_payouts_are_off_are_returned_with_their_full_r
 ) -> None:
     claimer = a_user()
     packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
-    # Claims of other tests would stay hidden for minutes if they were delivered just now.
+    # Wait for other tests' claims: a delivery after the switch would hide them for minutes.
     eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
-    # A payout process that paid just now still reads the switch as on, and the other way round
-    # below.
+    # Wait until warm payout processes have read the switch; also below, when it is turned on.
     time.sleep(KEPT_MS / 1000 + 0.5)
     claim = claimer.grab(packet_id).json()
     eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)

@@ -21,7 +21,7 @@ EVENTS = [
 ]
 EXPECTED = {"sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1}
 WITHIN_S = 90
-"""Seconds; each kind of work starts its own function, on a machine that may be busy."""
+"""Seconds to wait. Each kind of work starts its own function, and the machine may be busy."""
 
 _Event: TypeAlias = dict[str, Any]
 

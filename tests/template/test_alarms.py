@@ -101,7 +101,7 @@ def test_our_alarms_read_exactly_the_metrics_that_we_count() -> None:
     assert len(ours) > 3
     for metric in ours:
         name, dimensions = metric["MetricName"], _dimensions(metric)
-        # All handlers count their failures together.
+        # All handlers share one metric of failures.
         writer = dimensions["service"] if dimensions["service"] != ALL_HANDLERS else "grab"
         sent[name] = _counted_by(stack, f"{writer.capitalize()}Function", name)
         (directive,) = sent[name]["_aws"]["CloudWatchMetrics"]
@@ -109,7 +109,7 @@ def test_our_alarms_read_exactly_the_metrics_that_we_count() -> None:
         assert directive["Dimensions"] == [list(dimensions)]
         assert [each["Name"] for each in directive["Metrics"]] == [name]
         assert sent[name]["service"] == dimensions["service"]
-    # An alarm on a metric that is never sent would never fire, or always.
+    # Nothing sends other metrics, so an alarm on one would fire never or always.
     package = ROOT / "shared" / "redpacket"
     code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert [name for name in sent if not re.search(f'"{name}"', code)] == []
@@ -190,7 +190,7 @@ def test_no_function_hides_an_event_behind_a_negative_count(stack: Stack) -> Non
             for part, metric in zip(parts, _metrics(alarm), strict=True)
         ]
         ours = {statistic for namespace, statistic in read if not namespace.startswith("AWS/")}
-        # A maximum of 10 would need ten events in one line.
+        # With Maximum, a threshold of 10 would require a count of ten in one log line.
         safe = "Maximum" if alarm["Threshold"] == 1 else "SampleCount"
         assert ours <= {safe}, name
         if ours and "Metrics" in alarm:
@@ -236,7 +236,7 @@ def test_other_alarm_metrics_are_sent_by_aws_for_created_resources(stack: Stack)
         "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
         "GlobalSecondaryIndexName": {"by_work", "by_list"},
         "StateMachineArn": {stack.ref("ReconcileMachine")},
-        # A group with one shard names its nodes like this.
+        # ElastiCache names the nodes of a group with one shard in this way.
         "CacheClusterId": {
             f"{stack.ref(name)}-00{number}"
             for name, group in stack.of_type("AWS::ElastiCache::ReplicationGroup").items()

@@ -17,7 +17,7 @@ STORES = {
     "AWS::SQS::Queue",
 }
 OTHER_DATA = {
-    "AWS::KMS::Key",  # Keys with which the functions sign.
+    "AWS::KMS::Key",  # Keys for signatures.
     "AWS::SecretsManager::Secret",
     "AWS::Glue::Database",  # Names of tables; their rows are in ExportBucket.
     "AWS::Logs::LogGroup",
@@ -113,6 +113,6 @@ def test_each_secret_that_a_configuration_shows_is_among_the_duties() -> None:
     ):
         assert sent in str(stack.resources[resource]), resource
         assert right in duties
-    # The answer contains the secret of the operators' client.
+    # The answer to this call contains the secret of the operators' client.
     assert "OperatorClient" in stack.resources
     assert "cognito-idp:DescribeUserPoolClient" in duties

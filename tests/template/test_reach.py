@@ -80,7 +80,7 @@ def test_the_code_is_traced_to_its_calls() -> None:
     ]
     requested = set().union(*(_asked(room) for room in rooms))
     assert services["TransferFunction"] == {"dynamodb", "s3", "secretsmanager", "sqs"}
-    # A send orders payments if the stack has a gateway.
+    # With a gateway, the send function also orders payments.
     services = services | _services(STACK_OF["both gateways"])
     assert set().union(*services.values()) == requested
 

@@ -27,9 +27,9 @@ STATEFUL = {
 NEVER_CHANGED = {
     # Resources that are not replaced, but also cannot be updated.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
-    # Another key would sign another log.
+    # A new key would start a different log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},
-    # A changed generator creates a new secret, and users would lose their accounts.
+    # A changed generator creates a new secret, which would cost users their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }
 

@@ -76,7 +76,7 @@ def _names(value: Any) -> Iterator[str]:
         if function == "Fn::GetAtt":
             yield argument[0]
         elif function == "Fn::Sub" and argument[0].startswith("arn:"):
-            yield argument[0]  # The statement has its own account numbers.
+            yield argument[0]  # A literal ARN contains its account.
         elif function == "Fn::Sub" and argument.startswith("arn:"):
             yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":
@@ -87,11 +87,11 @@ def _names(value: Any) -> Iterator[str]:
 
 SIGN_IN = {"Fn::If": ["CacheSignsIn", {"Ref": "CacheSignIn"}, {"Ref": "AWS::NoValue"}]}
 READ_SIGN_IN = {"Fn::If": ["MakeCache", {"Ref": "CacheReadSignIn"}, SIGN_IN]}
-"""One of two policies that functions share: tests/contract/test_policies.py."""
+"""Shared policy for the cache; tests/contract/test_policies.py checks it."""
 
 
 GATEWAY_KEYS = {"Fn::If": ["HasGateway", {"Ref": "GatewayKeys"}, {"Ref": "AWS::NoValue"}]}
-"""The other one: signing keys of gateway calls, for the three functions that make them."""
+"""Shared policy for the signing keys of gateway calls, which three functions make."""
 
 
 def _statements(function: str) -> Iterator[dict[str, Any]]:
@@ -162,7 +162,7 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
 def test_no_function_can_delete(function: str) -> None:
     actions = {action for grant in _grants(function) for action in grant.actions}
 
-    # A processed message is deleted.
+    # Deleting a processed message is the only exception.
     assert not re.search("Delete|PartiQL", str(actions - {"sqs:DeleteMessage"}))
     assert _actions_on(function, "PayoutDlq") <= {"sqs:GetQueueAttributes"}
 
@@ -189,7 +189,7 @@ def test_the_public_functions_only_update_shares_and_only_the_attributes_of_a_cl
     ((key, allowed),) = claim["Condition"]["ForAllValues:StringEquals"].items()
     assert key == "dynamodb:Attributes"
     assert len(allowed) == len(set(allowed))
-    # Only a claim in a chat names it: settlements of the chat's packets trust that.
+    # Only ChatFunction may write a claim's chat, because settlements trust this attribute.
     in_chat = "telegram:-1" if function == "ChatFunction" else None
     assert set(allowed) == _written_by_a_claim(in_chat)
 
@@ -218,7 +218,7 @@ def test_each_function_uses_only_the_attributes_that_it_needs_of_the_row_of_a_us
     function: str,
 ) -> None:
     names = user_row(User("ann", "Ann", "ann@host")).keys()
-    # Data from before an erasure is not stored after it.
+    # With erased_at_ms, a write can refuse data from before an erasure.
     since = names | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))
     own = shown | {"goods_address"}
@@ -234,7 +234,7 @@ def test_each_function_uses_only_the_attributes_that_it_needs_of_the_row_of_a_us
     expected = {
         **{key: {changes: names} for key in NOTES},
         "LotteryFunction": {changes: names, reads: {"pk", "erased_at_ms"}},
-        # The host's user, for the operator who delivers a prize.
+        # Operators who deliver a prize need the host's id of the user.
         "AdminFunction": {changes: names, reads: {*KNOWN.split(", "), "goods_address"}},
         "PaymentFunction": {changes: since, reads: set(KNOWN.split(", "))},
         "PayoutFunction": {changes: since, reads: names},
@@ -390,7 +390,7 @@ def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
     resource = RESOURCES["SeedKeys"]
     made = resource["Properties"]["GenerateSecretString"]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == KEPT
-    # A map of versions: the first one is 1.
+    # The secret is a map of versions, starting with 1.
     assert (made["SecretStringTemplate"], made["GenerateStringKey"]) == ("{}", "1")
     assert made["PasswordLength"] >= 32
 
@@ -460,7 +460,7 @@ STREAMED = {
     "AnnounceShares": "NEW_AND_OLD_IMAGES",
     "AnnounceDraws": "NEW_AND_OLD_IMAGES",
     "AnnouncePayments": "NEW_AND_OLD_IMAGES",
-    # An altered row is reported and not read.
+    # AnnounceFunction reports an altered row without its contents.
     "AnnounceJournal": "KEYS_ONLY",
     # Decisions change a row.
     "AnnounceApprovals": "NEW_AND_OLD_IMAGES",
@@ -668,7 +668,7 @@ def test_every_route_is_throttled_and_expensive_or_public_ones_more_strictly() -
         assert settings.keys() == {"ThrottlingBurstLimit", "ThrottlingRateLimit"}
     assert own <= throttles.keys(), "an operators' route needs a line in the stage's RouteSettings"
     assert throttles.keys() <= keys.keys()
-    # Otherwise, CloudFormation would look for them before they exist.
+    # Without DependsOn, CloudFormation would look for the routes before they exist.
     waits_for = {*resource["DependsOn"], *re.findall(r"\$\{(\w+)", str(stage["Description"]))}
     assert {keys[key] for key in throttles} <= waits_for
 
@@ -676,7 +676,7 @@ def test_every_route_is_throttled_and_expensive_or_public_ones_more_strictly() -
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
 def test_a_function_times_out_before_the_gateway(function: str) -> None:
     if function == "ReconcileFunction":
-        return  # It also audits at night; for the gateway it only starts and reads.
+        return  # The long timeout is for nightly audits. Calls from the gateway are short.
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
 
 
@@ -750,8 +750,8 @@ def _short(module: str) -> str:
 
 
 Spot = tuple[str, str]
-"""Function, class or method: its module's name in the package, or a handler, and its own. The
-handlers share one set of containers, settings and request.
+"""Function, class or method: the name of its module in the package or of its handler, and its own
+name. Handlers share one set of containers, settings and request.
 """
 PROVIDERS = [path.parent.name for path in (PACKAGE / "payments" / "providers").glob("*/setup.py")]
 OBJECTS = (
@@ -767,7 +767,7 @@ PASSED_ON: dict[Spot, Spot] = {
     ("environment", "accounts"): ("providers", "_accounts"),
     ("environment", "http"): ("providers", "_http"),
 }
-"""Methods that the registry passes to providers, by the names under which they call them."""
+"""Methods that the registry passes to providers, by the names that providers use."""
 
 
 class _Readers:
@@ -804,7 +804,7 @@ class _Readers:
 
     @staticmethod
     def _methods(module: str, tree: ast.Module) -> Iterator[ast.stmt]:
-        """Yield the called attributes of an object; its class's name concerns only its module."""
+        """Yield the methods of a shared object, whose class name only its own module uses."""
         for node in tree.body if module in OBJECTS else []:
             if isinstance(node, ast.ClassDef):
                 yield from node.body
@@ -816,7 +816,7 @@ class _Readers:
         needed: set[str] = set()
         while spots:
             spot = spots.pop()
-            if spot[0] == "provider":  # Any provider of the registry.
+            if spot[0] == "provider":  # This may be any provider of the registry.
                 spots += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue

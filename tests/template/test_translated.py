@@ -82,7 +82,7 @@ def test_changed_functions_are_published(change: Change, published: set[str]) ->
 
 
 def test_a_changed_parameter_value_alone_is_not_published() -> None:
-    # Therefore `make deploy` writes a release. It can be removed when SAM handles this.
+    # So `make deploy` writes RELEASE. Remove this once SAM publishes such changes.
     assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 
@@ -189,7 +189,7 @@ def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
         target["Arn"]
         for rule in stack.of_type("AWS::Events::Rule").values()
         for target in rule["Targets"]
-        # The daily call of a snapshot does nothing, and a repeat may find the snapshot active.
+        # Leave out the daily call that keeps a snapshot, because it does nothing.
         if target["Arn"] != stack.ref("ReconcileMachine")
         and rule["ScheduleExpression"] != "rate(1 day)"
     }
@@ -245,7 +245,7 @@ def test_in_prod_a_rush_leaves_concurrency_for_money_and_operators() -> None:
     }
     assert started == {
         "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
-        # The schedules also need some.
+        # The schedules need the other half.
         "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
         # Receivers can wait, so unreserved capacity is for users' calls first.
         "DeliverFunctionMessages": 20,
@@ -258,7 +258,7 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
     for rule in stack.of_type("AWS::Events::Rule").values():
         sweeps = [target for target in rule["Targets"] if "Expire" in target["Arn"]]
         inputs += [json.loads(target["Input"]) for target in sweeps]
-        # The format that EventBridge accepts.
+        # EventBridge accepts at most five targets.
         assert len(rule["Targets"]) <= 5
         assert not sweeps or rule["ScheduleExpression"] == "rate(1 minute)"
     function = stack.of_type("AWS::Lambda::Function")["ExpireFunction"]

@@ -60,7 +60,7 @@ def test_every_reference_has_a_created_target(stack: translated.Stack) -> None:
     }
 
     assert named <= names
-    # Names that Fn::Sub itself resolves.
+    # Fn::Sub resolves these names from its own map.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
     local |= {"Covers", "Avatars", "WeChat", "Stack", "Pool", "Users", "Operators"}
     local |= {"Console", "More", "Chat"}
@@ -88,8 +88,8 @@ def test_cfn_lint_finds_nothing_in_another_partition(tmp_path: Path) -> None:
         [
             *(sys.executable, "-c", "from cfnlint.runner import main; main()"),
             *("--regions", stack.region, "--format", "parseable"),
-            # Tables and secrets have no versions to retain; a retained version of a function does.
-            # Resources left out by a condition leave parameters and conditions that nothing uses.
+            # Redundant DependsOn is harmless. Resources that a condition leaves out leave behind
+            # unused parameters and conditions.
             *("--ignore-checks", "W3005", "W2001", "W8001", "--"),
             str(path),
         ],
@@ -363,7 +363,7 @@ def test_names_for_elasticache_and_cognito_are_lowercase_and_specific_to_the_sta
     names = [user["UserId"] for user in users] + [group["UserGroupId"] for group in groups]
     names += [domain["Domain"] for domain in domains]
 
-    # In these tests, the stack's own name has capital letters.
+    # The name must not contain the stack's name, which has capital letters here.
     assert set(names) <= {"redpacket-51af3dc0", "redpacket-readers-51af3dc0"}
     for user in users:
         # IAM requires both to be equal.

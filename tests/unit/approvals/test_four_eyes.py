@@ -99,7 +99,7 @@ def test_a_night_reports_moves_above_the_limit_without_approval(
 
     assert system.balance_fen("user") == 2 * LIMIT_FEN
     assert _moved_alone(system, LIMIT_FEN) == []
-    # A role set the sums to nothing in between.
+    # With a limit that is one fen lower, the first deposit exceeds it.
     assert _moved_alone(system, LIMIT_FEN - 1) == [LIMIT_FEN]
 
 
@@ -774,7 +774,7 @@ def test_an_applied_change_is_never_shown_as_rejected(
     assert approvals.decide(decided, action)
     applied = replace(decided, is_applied=True)
 
-    # A call may store its application after another call failed on its effects.
+    # One call may record the approval as applied after another one has recorded a refusal.
     if is_refused_first:
         approvals.mark_refused(decided, "version_conflict")
         refused = _asked(approvals.find_approval(approval.approval_id))

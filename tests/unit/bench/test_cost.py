@@ -36,7 +36,7 @@ def _meter(indexes: Mapping[str, Any] = WORK) -> tuple[MeteredDynamo, Dynamo]:
 
 
 def _written(*operations: Operation) -> float:
-    """Return the units of the last of *operations*; each is one transaction."""
+    """Run each operation as one transaction. Return the write units of the last one."""
     meter, dynamo = _meter()
     for operation in operations:
         meter.forget()
@@ -57,7 +57,7 @@ def test_a_claim_stays_within_its_total_target() -> None:
     small, large = counts.count_claims(INDEXES, 10), counts.count_claims(INDEXES, 300)
 
     assert small.write_units(10) <= 13
-    # The counts of the sender and of the luckiest user.
+    # The two units are counts of the sender and of the luckiest user.
     assert small.notice_write_units == large.notice_write_units == 2
     assert large.write_units(300) == pytest.approx(12, abs=0.2)
 
@@ -252,7 +252,7 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 
     statement = cost.payments_bill(BOOK, standing)
 
-    # Payouts, notices and deliveries: reading streams is free.
+    # Pollers of payouts, notices and deliveries. Reading streams is free.
     assert standing.queue_pollers == 15
     assert statement["endpoint"] == pytest.approx(730 * 0.01)
     # One metric for each alarm that needs no topic.

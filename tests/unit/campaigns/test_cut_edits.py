@@ -329,7 +329,7 @@ def test_cash_of_an_extension_refused_for_its_budget_is_reported_and_any_edit_se
         if office.stored().ends_at_ms == LATER or office.ends_ms() == {GALA.ends_at_ms}:
             continue
         late += 1
-        # Never early, which would cost a winner; and the difference is reported.
+        # No end is too early, which would cost a winner, and a nightly run reports the difference.
         assert office.ends_ms() <= {GALA.ends_at_ms, LATER}
         assert ENDS_DIFFER in {
             difference.what for difference in office.system.reconcile().differences

@@ -368,7 +368,7 @@ def test_a_call_without_the_signature_of_the_platform_has_no_effect(loft: ChatSy
 
 
 class LostAnswer:
-    """Recorder whose first answer is lost, after the claim is recorded or before."""
+    """Recorder whose first answer is lost, before or after it records the claim."""
 
     def __init__(self, recorder: Any, *, is_recorded: bool) -> None:
         self.record, self.is_recorded, self.is_lost = recorder.record_claim, is_recorded, False

@@ -263,7 +263,7 @@ def test_a_user_is_erased_after_confirmation(stack: Stack) -> None:
     assert (refused.exit_code, result.exit_code) == (1, 0)
     assert answer == {"user_token": "token"}
     (first, _) = stack.sent(route)
-    # One segment of a path, whatever characters it has.
+    # The id stays one segment of the path, whatever characters it contains.
     assert first.url.raw_path == b"/admin/users/corp%7Cann%40host"
     assert stack.run("users", "erase", "../switches", "--yes").exit_code == 2
 
@@ -317,7 +317,7 @@ def _rains(stack: Stack) -> None:
     stack.answers["GET /admin/campaigns"] = _ok(
         items=[{"campaign_id": "gala"}, {"campaign_id": "quiet"}], next=None
     )
-    # A packet that ended at New Year has a claim that was recorded 4 ms later.
+    # The packet ended at New Year, and one of its claims was recorded 4 ms later.
     ends = {"created_at_ms": NEW_YEAR_MS - 1_000, "expires_at_ms": NEW_YEAR_MS}
     stack.answers["GET /admin/packets"] = lambda request: _ok(
         items=[{"packet_id": None, "packet_ref": packet_id, **ends} for packet_id in ids]
@@ -518,7 +518,7 @@ def test_a_report_is_a_table_json_or_csv(stack: Stack) -> None:
     told = stack.ask_json("report", "dormant")
     assert told == {"items": [{"account": name} for name in ("ann", "-user", "")]}
     assert "-user" in stack.run("report", "dormant").stdout
-    # An account is an id.
+    # An account is an id, so CSV does not escape it as a formula.
     assert stack.run("report", "dormant", "--csv").stdout.split() == [
         *('"account"', '"ann"', '"-user"', '""')
     ]

@@ -98,7 +98,7 @@ def test_a_restored_withdrawal_is_queried_before_it_is_called(stack: Stack, tabl
     first = stack.ask_json(*words)["items"]
     again = stack.run(*words)
     assert tables.live[-1] == ASKED
-    # The live table never lost this row, so the row proves itself.
+    # The live table never lost this row, so nothing is put back.
     tables.live[-1] = WAITING
     untouched = stack.run(*words)
 

@@ -383,7 +383,7 @@ def test_two_heads_of_one_size_are_a_fork(system: LogSystem, tmp_path: Path) -> 
 
     assert verified(tmp_path, other) == 0
     assert verified(tmp_path, kept, other) == 1
-    # In the tables, it does not replace a head that was shown in between.
+    # In the tables, the fork can't replace a published head.
     assert system.log.publish(fork, None) is False
     assert system.log.publish(fork, fork) is False
     assert system.head().root == kept["head"]
@@ -447,7 +447,7 @@ def test_an_overwritten_commitment_gets_no_second_entry_and_is_reported(
     assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash
     told = [difference.what for difference in system.differences_of_log()]
     assert told == ["entry 0"]
-    # A log with both is refused for either id.
+    # The verifier rejects a log with both, for either id.
     page = system.page(log_pages.entries_page)
     twice = {**page["items"][-1], "id_hash": id_hash}
     assert verified(tmp_path, {**page, "items": [*page["items"][:-1], twice]}) == 1
@@ -499,7 +499,7 @@ def test_another_key_is_detected(system: LogSystem, tmp_path: Path) -> None:
     with pytest.raises(errors.InvariantViolated):
         system.extend()
     assert [difference.what for difference in system.differences_of_log()] == ["key of the head"]
-    assert verified(tmp_path, page) == 0  # It is valid as a single log.
+    assert verified(tmp_path, page) == 0  # On its own, this log is valid.
     assert verified(tmp_path, kept, page) == 1
     assert verified(tmp_path, page, **{"key-id": kept["key_id"]}) == 1
 
@@ -537,7 +537,7 @@ def test_pages_and_proofs_verify_offline(
         {**kept, "items": [*kept["items"][:-1], {**kept["items"][-1], "at_ms": 1}]},
     ):
         assert verified(tmp_path, page, kept, growth, forged) == 1
-    # Signed, but made of other entries.
+    # The head is signed, but the entries are different.
     last = {**kept["items"][-1], "at_ms": 1}
     assert verified(tmp_path, {**kept, "items": [*kept["items"][:-1], last]}) == 1
     assert verified(tmp_path, page, proof, id="another") == 1
@@ -562,7 +562,7 @@ def test_without_the_other_files_the_result_lists_the_missing_checks(
     assert "inclusion   1 not checked: give a head of 3 entries" in output
     assert "growth      2 to 3 not checked: give both heads" in output
     assert output.endswith("\nNOT ALL CHECKED, left: 3\n")
-    # No head, a head of another size, and a page with fewer entries than its head.
+    # These files have no head, a head of another size, or fewer entries than their head.
     page = system.page(log_pages.entries_page)
     mine = {"id": ids[1], "commitment": proof["commitment"]}
     other_size = {**proof, "size": 4, "path": ["0" * 64]}
@@ -588,7 +588,7 @@ def test_an_entry_outside_every_signed_head_proves_nothing(
     page = system.page(log_pages.entries_page)
     shown = {**page["items"][1], "index": 2, "id_hash": id_hash_of("promised")}
 
-    # Shown to one person, and never signed.
+    # This entry was shown to one person, but never signed.
     assert verified(tmp_path, {**page, "items": [*page["items"], shown]}, id="promised") == 1
     assert "entry 2 is not of the head of 2 entries" in capsys.readouterr().out
     assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 3
@@ -601,7 +601,7 @@ def test_an_entry_outside_every_signed_head_proves_nothing(
 def test_a_page_ends_at_the_signed_head_and_the_next_one_continues(system: LogSystem) -> None:
     some_packets(system, 3)
     system.send()
-    # Appended by a process that crashed before it signed.
+    # A process appends the entry and crashes before it signs the head.
     client = CutDynamo(system.dynamo)
     client.cut_at, client.how = IO_MAX, "killed"
     for at in range(1, IO_MAX):

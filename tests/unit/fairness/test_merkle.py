@@ -194,7 +194,7 @@ def test_a_library_signature_is_verified_and_any_other_is_refused(
 def test_an_invalid_key_is_refused() -> None:
     key = FakeSigner().public_key()
 
-    # Wrong lengths, a point off the curve, a value above the field, and zero with a sign.
+    # Invalid keys: wrong lengths, a point off the curve, a value above the field, zero with a sign.
     wrong = (b"", key[:-1], key + b"\0", bytes([2, *bytes(31)]))
     for other in (*wrong, b"\xff" * 31 + b"\x7f", bytes([1, *bytes(30), 128])):
         with pytest.raises(ValueError, match="Ed25519"):

@@ -66,7 +66,7 @@ def test_a_client_of_the_specification_reads_a_log_of_three_levels() -> None:
         first, last = (http.get(f"/transparency?cursor={at}").json() for at in (0, SIZE - 1))
         assert ([item["index"] for item in first["items"]], first["next"]) == ([*range(100)], "100")
         assert ([item["index"] for item in last["items"]], last["next"]) == ([SIZE - 1], None)
-        # Above the head, another spelling of a tile, and no tile at all.
+        # These paths are above the head, spell a tile differently, or are no tile at all.
         for path in (
             *("0/273", "0/273.p/113", "2/000", "2/000.p/2", "3/000.p/1", "entries/274.p/1"),
             *("0/x000/001", "00/001", "0/1", "0/000.p/256", "0/000.p/0", "0/000/", "64/000"),

@@ -246,7 +246,7 @@ def test_the_command_needs_only_python(write: Write) -> None:
     assert run(write(proof | {"total_fen": 999}))[0] == FALSE
     assert (run("missing.json")[0], run()[0]) == (UNREADABLE, UNREADABLE)
     assert run(write(day), write(draws))[0] == UNCHECKED
-    # Another signature makes other points.
+    # A different signature yields different points.
     assert run(write({**day, "signature": "00" * 48}), write(draws))[0] == FALSE
 
 
@@ -400,7 +400,7 @@ def test_a_later_round_is_detected_although_all_points_follow_from_it(
 def test_a_known_chain_with_a_later_start_is_detected(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The campaign's authors would already know rounds that count as future ones."""
+    """With a later start of the chain, known rounds would count as future ones."""
     proof = copy.deepcopy(_past_day())["proof"]
     proof["beacon"]["chain_hash"] = QUICKNET
 

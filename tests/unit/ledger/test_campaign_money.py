@@ -208,7 +208,7 @@ def test_one_move_is_limited_like_a_deposit(system: InMemorySystem) -> None:
 
 
 def test_operators_cannot_unmark_their_own_account(system: InMemorySystem) -> None:
-    """Another operator's next deposit would be theirs to withdraw."""
+    """They could then withdraw another operator's next deposit."""
     _mark(system, "carol", "dave")
     _move(system, "carol", "dave")
 
@@ -238,7 +238,7 @@ def test_an_empty_account_of_campaign_money_is_unmarked_once(system: InMemorySys
 def test_an_account_with_money_in_a_campaign_packet_keeps_its_mark(
     system: InMemorySystem,
 ) -> None:
-    """A refund would turn campaign money into the user's own."""
+    """Otherwise, a refund would turn campaign money into the user's own."""
     _mark(system, "carol")
     campaign = a_campaign()
     system.campaigns.create(campaign)

@@ -98,7 +98,7 @@ def test_an_alarm_counts_periods_dimensions_and_missing_data(
 
 def test_an_alarm_stays_on_while_its_events_are_in_sight() -> None:
     alarm = {"Threshold": 1.0, "EvaluationPeriods": 15, "DatapointsToAlarm": 3}
-    # Sweeps that are not exactly a minute apart.
+    # The sweeps are not exactly a minute apart.
     events = [(NOW_S + each, line("request_failed", 1)) for each in (0, 61, 119)]
     aws = Aws(events, alarm)
     clock = [NOW_S + 119]

@@ -109,7 +109,7 @@ def words() -> set[str]:
     }
 
 
-# Subjects that a reader looks for.
+# ---- words that the documents must explain
 
 
 STATUSES: list[type[StrEnum]] = [

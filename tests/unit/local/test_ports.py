@@ -1,6 +1,4 @@
-"""Ports of a stack: no other program answers there, from the choice of the port to the stack's
-end.
-"""
+"""Ports of a stack: from their choice to the stack's end, no other program can answer there."""
 
 import socket
 import sys

@@ -87,7 +87,7 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     # A review tried keys offline until one won such a prize, because the point was a hash of the
     # seed and of an id that contained the client's key.
     system.lottery(a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
-    root = (40).to_bytes(days.SEED_BYTES, "big")  # With it, the review's formula soon wins.
+    root = (40).to_bytes(days.SEED_BYTES, "big")  # With this seed, the review's formula soon wins.
     row = system.dynamo.tables["campaigns"]["seed#gala", "seed"]
     del row["sealed"]
     row["seed"] = {"S": root.hex()}
@@ -677,7 +677,7 @@ def test_a_late_refusal_by_a_snapshot_returns_no_unit(system: InMemorySystem) ->
     edit(system, off, status=CampaignStatus.ON)
     system.pass_time(3_000)
 
-    # The cache has her draw, and refuses before it looks for it.
+    # The cache has her draw, but checks for refusals before repeats.
     assert system.draw("gala", "ann", "key") == first
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
     assert system.logger.events.count("draw_corrected") == 0

@@ -343,7 +343,7 @@ def test_a_prize_packet_cannot_be_grabbed(office: Shop) -> None:
     with pytest.raises(PacketNotFound):
         office.system.open(packet, "ann", "token")
     assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
-    # Not even if the cache has it.
+    # This also holds if the cache has the packet.
     office.system.claim_cache.load(packet, [])
     with pytest.raises(PacketNotFound):
         office.system.grab(packet, "ann")
@@ -357,7 +357,7 @@ def test_won_units_are_paid_and_the_rest_is_refunded_at_the_end(office: Shop) ->
     office.win(prize, 2, "ann")
     office.win(prize, 4, "bob")
 
-    # The draws' rows are the outbox, as for every claim.
+    # The rows of wins are an outbox: the sweep queues their payouts again.
     office.system.pass_time(120_000)
     assert office.system.repair() == (3, 0)
     assert office.system.settle() == set()

@@ -154,7 +154,7 @@ def test_the_seed_of_a_day_is_secret_today_and_later_matches_its_commitment(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     shown = system.lotteries().get("gala")
-    # Wait until no clock is still on that day.
+    # The proof is available once no clock can still be on that day.
     system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + read_draws.REVEAL_AFTER_MS - 1
     with pytest.raises(ProofNotReady):
         proof(system)
@@ -192,7 +192,7 @@ def test_the_first_and_last_day_of_a_campaign_are_found() -> None:
     ]
 
     assert [day and day.name for day in draw_days] == [None, "20270101", "20270102", None]
-    # No day before the first one that has a seed.
+    # Days before the first seed are invalid.
     ever = a_campaign(timezone="UTC", starts_at_ms=0)
     assert (find_day(ever, "20251231"), bool(find_day(ever, "20260101"))) == (None, True)
 

@@ -108,7 +108,7 @@ def test_a_slow_reader_does_not_overwrite_a_later_position(
     prizes = DynamoPrizes(Dynamo(lambda: dynamo, TABLE_NAMES))
     _win(dynamo, "cup", 12)
     prizes.list_stock([GOODS], "")
-    # It read the position before the other one stored it, and fewer rows.
+    # A slower reader read the position before it was stored, and reads fewer rows.
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 5)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 5)
     monkeypatch.setattr(unit_stock.UnitStock, "_find", lambda *_: unit_stock._Place())

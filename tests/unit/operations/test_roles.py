@@ -34,7 +34,7 @@ ROLES = {
 def _status(key: str, scope: str) -> tuple[int, str]:
     event: Mapping[str, Any] = {
         "routeKey": key,
-        # No path grants it: a route that accepts the scope refuses the request itself.
+        # These values are invalid, so a route that accepts the scope refuses the request.
         "pathParameters": {"packet_id": PUBLISHED_IDS.sign("A" * 22), "campaign_id": "-"},
         "queryStringParameters": {"cursor": "\n"},
         "requestContext": {
@@ -76,7 +76,7 @@ def test_money_and_personal_data_are_restricted_to_some_roles() -> None:
     reads = {key for key in ROUTES if key.startswith("GET ")}
     assert by_role[Duty.TREASURY] - reads == moves_money
     assert by_role[Duty.AUDIT] - reads == {"POST /admin/reconcile"}
-    # Plans and prizes; the use cases refuse money in these (below).
+    # Routes of plans and prizes, in which the use cases refuse money (below).
     assert by_role[Duty.OPERATE] & moves_money == {
         key for key in moves_money if "/campaigns/" in key
     }

@@ -93,7 +93,7 @@ def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     early.is_on(Switch.GRAB)
     ports.store.turn(Switch.GRAB, is_on=is_on)
     ports.clock.sleep_ms(KEPT_MS - 1)
-    late.is_on(Switch.GRAB)  # The copy is used, at the end of its life.
+    late.is_on(Switch.GRAB)  # The copy is near the end of its life, but still used.
 
     ports.clock.sleep_ms(KEPT_MS)
 
@@ -167,7 +167,7 @@ def test_without_the_copy_the_store_is_read(ports: ClaimPorts) -> None:
 
     assert answers == {False}
     assert ports.store.read_count == 1
-    # The store was asked before and answered afterwards.
+    # The copy failed twice: before the store was read, and afterwards.
     assert [name for name, _ in ports.logger.errors] == ["switches_not_read"] * 2
 
 
@@ -370,7 +370,7 @@ def test_refunds_that_are_switched_off_stop_between_two_chunks_and_continue_late
     system.send(total_fen=20_000, count=200)
     system.pass_time(LIFE_MS + 1)
 
-    # The switch is read before the close, the refund, its part, and each chunk of 45 shares.
+    # The sweep reads the switch before the close, the refund, its shard, and each 45 shares.
     refunded_fen = _sweep(system, [True, True, True, True, False])
 
     assert 0 < refunded_fen < 20_000

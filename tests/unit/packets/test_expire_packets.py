@@ -60,7 +60,7 @@ def test_a_large_packet_is_split_once_there_is_time_for_it(
     packet = system.send(total_fen=1000, count=200)
     system.pass_time(61_000)
 
-    # The sweep's time ends with the grace period.
+    # The sweep runs out of time when the grace period ends.
     report = system.expire(stop_in_ms=GRACE_MS)
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
@@ -111,7 +111,7 @@ def test_a_sweep_continues_with_the_shard_where_the_last_one_stopped(
         reports.append(system.expire(stop_in_ms=GRACE_MS + 2_000))
         assert len(reports) < 20
 
-    # Each shard twice, for its refund and for the cache, and once more if the time ended.
+    # Each shard is listed twice, for refund and cache, and again after each interruption.
     assert len(reports) > 3
     assert len(listed) <= 2 * 4 + len(reports)
     assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
@@ -235,7 +235,7 @@ def test_a_cache_that_hangs_is_called_once_in_a_sweep(system: InMemorySystem) ->
 def test_a_packet_that_the_cache_refuses_does_not_delay_the_others(
     system: InMemorySystem, call: str, closed_count: int
 ) -> None:
-    """The cache is full, or it does not serve the slot of one packet."""
+    """The cache is full, or it does not serve the slot of a packet."""
     first, *others = [system.send() for _ in range(3)]
     original = getattr(system.memory, call)
 
@@ -418,7 +418,7 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
     assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
     assert sizes(24, 24) == [[24, 24]]
     assert sizes(25, 24) == [[25], [24]]
-    # Number of packets in a transaction, at first and later.
+    # Three packets of 16 shares fit into a transaction. A large packet has its own.
     assert sizes(16, 16, 16, 16, 16, 16, 1) == [[16, 16, 16], [16, 16, 16], [1]]
     assert sizes(100, 1, 1, 100) == [[100], [1, 1], [100]]
     cut = a_packet(count=2, packet_id=f"{'a' * 22}~2")
@@ -441,7 +441,7 @@ def test_one_thread_refunds_all_packets_of_a_sender_one_after_the_other(
 
     assert system.expire().closed_count == 5
 
-    # One read, five packets at first, and two senders.
+    # Parallel calls: one read, five packets, and two senders.
     assert lanes == [1, 5, 2]
 
 

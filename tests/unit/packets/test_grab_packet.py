@@ -41,7 +41,7 @@ def test_a_repeat_gets_the_same_share_and_queues_nothing(system: InMemorySystem)
     assert again.share == first.share
     assert (first.is_new, again.is_new) == (True, False)
     assert len(system.queue.refs) == 1
-    # Also after the packet is closed.
+    # The share stays the same after the packet is closed.
     system.settle()
     system.end()
     assert system.grab(packet, "ann").share.amount_fen == first.share.amount_fen

@@ -221,7 +221,7 @@ def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemory
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     counts: Counter[str] = Counter()
     for hour in range(24):
-        # By then, each account would have five more attempts.
+        # After a day, each account would have five more attempts.
         for number in range(1000 if hour in {0, 23} else 10):
             counts[_hears(system, packet, f"eve-{number}", "848")] += 1
         system.pass_time(3_600_000)

@@ -164,7 +164,7 @@ def test_shards_that_are_emptied_together_end_concurrently(system: InMemorySyste
 
     assert system.settle() == set()
 
-    assert lanes == [1, 3, 6]  # A transaction, three ends, six users.
+    assert lanes == [1, 3, 6]  # Parallel calls: one transaction, three ends, six users.
     assert system.stored(packet).status is PacketStatus.CLOSED
     # The shards that ended before the last one neither closed anything nor tried to.
     assert system.logger.errors == []
@@ -191,7 +191,7 @@ def test_a_share_whose_settled_mark_was_removed_is_not_paid_again() -> None:
     packet = system.send(count=2)
     paid = system.grab(packet, "ann").share
     system.settle()
-    # If an attacker could change settled_at_ms, the receipt would still exist.
+    # Even if an attacker could remove settled_at_ms, the receipt would remain.
     row = system.row("shares", keys.share(packet.packet_id, paid.share_no))
     row["user_id"] = {"S": "thief"}
     del row["settled_at_ms"]
@@ -339,7 +339,7 @@ def test_a_claim_of_an_uninvited_user_is_not_paid_and_is_reported() -> None:
 
 
 def test_a_claim_outside_the_chat_of_a_packet_is_not_paid_and_is_reported() -> None:
-    """Only the chats' function may write where its caller acts, and a thief has another role."""
+    """Only ChatFunction may write a claim's chat, and a thief has another role."""
     system = InMemorySystem()
     packet = system.send(count=2, rules=Rules(chat_id="telegram:-1"), life_ms=10 * LIFE_MS)
     claim = system.grab_or_enter(packet, "ann", chat_id="telegram:-1")

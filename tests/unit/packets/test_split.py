@@ -84,7 +84,7 @@ def any_terms(draw: st.DrawFn) -> Terms:
 
 
 def has_an_outcome(terms: Terms) -> bool:
-    """Decide by the definition, and not by the rule, whether amounts exist."""
+    """Return whether amounts exist, by the definition instead of the rule under test."""
     if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
         return False
     multiples = [
@@ -356,7 +356,7 @@ def test_claims_in_order_draw_every_block_once(monkeypatch: pytest.MonkeyPatch) 
         return _draw_block(units, seed, block_no, left)
 
     monkeypatch.setattr(live, "_draw_block", draw)
-    # Two processes: each gets every other number, some of them late.
+    # Two processes read in turn, and one of them is 350 numbers ahead.
     for share_no in range(1, 50_000 - 400, 70):
         walk.amount_fen(share_no)
         walk.amount_fen(share_no + 350)
@@ -390,7 +390,7 @@ def test_the_next_live_share_is_exactly_the_mean_of_the_rest_under_any_cap(
 ) -> None:
     for left in range(count * high + 1):
         twice = 2 * min(left, count * high - left)
-        # Words so even that each rounding of each range occurs as often as its fraction states.
+        # The words are so evenly spread that each rounding occurs as often as its exact fraction.
         times = count * math.lcm(twice // count + 1, twice // count + 2)
         words = [((2 * number + 1) << WORD_BITS) // (2 * times) for number in range(times)]
         amounts = [_next_live(Units(left, count, 0, high), word, monkeypatch) for word in words]

@@ -92,7 +92,7 @@ def _cash(
 def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All have 1:250, so a shard has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
+    # All figures are scaled by 1:250: a shard has 80 units. A row takes 5 ms, 45 refunds 1.7 s.
     monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 80)
     prize = _cash(system, 4_000)
     others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
@@ -264,7 +264,7 @@ def test_unreadable_packets_do_not_stay_at_the_head_of_the_list(
     system = InMemorySystem()
     monkeypatch.setattr(expire_packets, "PACKETS_PER_SWEEP", ledger_keys.WORK_SHARDS)
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", ledger_keys.WORK_SHARDS)
-    # All have one sender, so one shard of due packets, of which a sweep takes few here.
+    # All packets have one sender, so they are in one shard, of which a sweep takes few here.
     *broken, sound = [_sent_by_one(system, number) for number in range(70)]
     for packet in broken:
         system.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": "nonsense"}
@@ -339,7 +339,7 @@ def test_rows_of_an_attacker_do_not_block_claims_of_their_shard(
         pass
 
     assert system.queue.take_all()[:1] == [claim.ref]
-    # They are retried after an hour, and the log names each.
+    # The broken claims are retried after an hour, and each is logged.
     later_ms = system.clock.now_ms() + REQUEUE_PAUSE_MS_MAX
     assert len(system.work.list_unsettled(later_ms, 8_000)) == 101
     assert len(system.logger.errors) == 100

@@ -80,7 +80,7 @@ def test_an_extended_campaign_gives_shares_after_its_old_end(
     system.sweep()
 
     assert system.grab(packet, "ann").is_new
-    # By then the cache's key has expired, and a claim loads the packet again.
+    # The cache's key has expired, so the next claim reloads the packet.
     system.pass_time(days * DAY_MS - 1)
     assert system.grab(packet, "bob").is_new
 

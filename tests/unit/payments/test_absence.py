@@ -218,7 +218,7 @@ def test_a_restored_withdrawal_is_canceled_though_it_was_paid(town: PaymentSyste
     withdrawal = town.withdraw("user", 300)
     rows = town.system.dynamo.rows()
     _pay_out(town)
-    # Without the tool that adds it to the list of queries.
+    # Restore all rows without the tool that lists the withdrawal for a query.
     town.system.dynamo.hold(rows)
     town.system.pass_time(GIVEN_UP_AFTER_MS)
 
@@ -273,7 +273,7 @@ def test_a_restored_withdrawal_that_was_paid_by_its_second_number_is_found(
         assert town.find(withdrawal).transfer_no == withdrawal.next_transfer_no
 
     _restored_after(town, pay_by_second_number)
-    # A provider that would execute the first number later.
+    # From now on, the provider would execute the first number.
     has_consent[0] = True
     if is_cancelled:
         town.cancel(withdrawal)
@@ -360,7 +360,7 @@ def test_a_provider_forgets_a_transfer_before_its_old_keys_return(
     is_known = days < 30
     assert stored.status is (WithdrawalStatus.PAID if is_known else WithdrawalStatus.CANCELLING)
     assert (_paid_fen(town), town.balance_fen()) == (300, 700)
-    # The alarm of waiting withdrawals names it.
+    # A missing transfer triggers the alarm about waiting withdrawals.
     assert ("transfer_late" in town.system.logger.events) is not is_known
 
 

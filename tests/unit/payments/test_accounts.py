@@ -67,7 +67,7 @@ def test_after_a_rotation_old_accounts_open_and_new_ones_have_the_new_key() -> N
 
         assert after.open(old) == after.open(new) == OPENID
         assert new.sealed.startswith("2:")
-        # The first key always hashes.
+        # The hash always uses the first key.
         assert new.name_hash == old.name_hash
         with pytest.raises(InvariantViolated):
             before.open(new)

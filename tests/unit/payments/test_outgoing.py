@@ -98,7 +98,7 @@ def test_a_non_global_address_is_not_connected_to(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
 
     for address in INSIDE:
-        # An additional global address does not make it acceptable.
+        # A second, global address must not make the host acceptable.
         addresses = ["8.8.8.8", address]
         outgoing = HttpClient(
             "https://wallet.example/", call_ms_max=500, resolve=lambda *_, row=addresses: row

@@ -378,7 +378,7 @@ def test_a_query_from_before_the_refund_can_still_credit(town: PaymentSystem) ->
     assert town.differences() == []
 
 
-# Packets that a payment funds.
+# ---- packets that a payment funds
 
 
 def test_an_unpaid_packet_takes_no_money_and_gives_out_nothing(town: PaymentSystem) -> None:

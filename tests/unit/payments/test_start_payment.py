@@ -77,7 +77,7 @@ def test_the_payments_that_a_user_can_start_in_a_day_are_limited(town: PaymentSy
     assert town.start(key="three").prompt
 
 
-# A provider that does not answer.
+# ---- a provider that does not answer
 
 
 def test_repeated_requests_for_a_payment_do_not_order_it_each_time(

@@ -173,7 +173,7 @@ def test_days_of_an_unavailable_provider_are_compared_later_and_are_late_until_t
     assert schedule.run(14) == {HOST: [first], WECHAT: []}
     assert schedule.late() == [WECHAT]
     assert schedule.run(11, 1) == {HOST: [second], WECHAT: []}
-    # The first day is late by now at any hour.
+    # The first day now counts as late at any hour.
     assert schedule.late() == [WECHAT]
     del schedule.away[WECHAT, second]
     assert schedule.run(11, 1) == {HOST: [third], WECHAT: [second, third]}
@@ -358,7 +358,7 @@ def test_a_different_line_is_reported_with_both_amounts(
 def test_a_movement_that_only_the_statement_has_is_queried_first(
     town: PaymentSystem, day: str
 ) -> None:
-    """A manual refund, a payment without a callback, and its second transaction."""
+    """Movements: a manual refund, a payment without a callback, and its second transaction."""
     payment = town.pay_in("user", 100)
     town.gateway.refund_outside(payment.number, 30)
     unheard = town.start("other", 50)

@@ -199,7 +199,7 @@ def test_a_refusal_with_a_known_reason_has_it(code: str, refusal: gateway.Refusa
 
 
 class TakesNoCallFromHere(WeChatClient):
-    """WeChat's answer to a call from an address that the merchant did not enter."""
+    """Client whose calls WeChat refuses, because the source address is not registered."""
 
     def __init__(self) -> None:
         self.merchant = MERCHANT
@@ -246,7 +246,7 @@ def test_a_refund_that_the_bank_returned_is_not_final() -> None:
 
 
 def test_a_code_is_always_a_code() -> None:
-    """The answer is logged, because nothing proves its author."""
+    """Other texts are discarded: the code is logged, and the answer is not authenticated."""
     assert Answer(400, {"code": "PARAM_ERROR"}).code == "PARAM_ERROR"
     for code in ("o1 said: hello", "oLTPCuFqLz-UVHHD67rLX5BxXysI\n", {"a": 1}, "码", None):
         assert Answer(400, {"code": code}).code == ""

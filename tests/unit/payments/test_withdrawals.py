@@ -576,7 +576,7 @@ def test_a_withdrawal_that_another_process_cancels_meanwhile_is_left_to_it(
 
 
 def test_a_late_query_moves_nothing(town: PaymentSystem) -> None:
-    """By then another worker has called, and its lease delays the next query."""
+    """Another worker has called in the meantime, and its lease delays the next query."""
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
     town.dispatch()
@@ -683,7 +683,7 @@ def test_a_run_calls_withdrawals_with_a_slot_within_its_time(town: PaymentSystem
     town.dispatch(2_500)
 
     assert len(town.gateway.called_at_ms) == 3
-    # It took one slot after its end, and no more.
+    # The run took only one slot after its end.
     assert town.pace.take(1) == [town.gateway.called_at_ms[0] + 4_000]
 
 
@@ -730,7 +730,7 @@ def test_a_failing_gateway_is_paused_and_no_withdrawal_fails(town: PaymentSystem
     assert 0 < first_rest_ms <= 30_000
     assert "gateway_rests" in town.system.logger.events
     assert town.pace.rests_until_ms() == 0
-    # Its answers reset the length of the next pause.
+    # The provider's answers reset the length of the next pause.
     assert town.store.find_breaker(WECHAT) == (0, 0)
     assert {town.find(withdrawal).status for withdrawal in withdrawals} == {WithdrawalStatus.PAID}
     assert town.differences(bound_ms=0) == []
@@ -793,7 +793,7 @@ def test_an_answer_before_a_pause_does_not_shorten_the_next_one(town: PaymentSys
     with patch.object(town.gates_out[WECHAT], "transfer", transfer):
         report = town.dispatch(60_000)
 
-    # The last call failed after the pause, in a run that began with an answer.
+    # The last call failed after the pause. The answer at the start of the run must not count.
     assert (report.answered_count, report.failed_count) == (1, BATCH)
     assert town.store.find_breaker(WECHAT)[1] == 1
 

@@ -1,4 +1,4 @@
-"""Boundaries of rules about money that surviving mutants crossed (tests/mutants.py)."""
+"""Boundaries of rules about money, at which mutants had survived (tests/mutants.py)."""
 
 import itertools
 from contextlib import nullcontext
@@ -121,7 +121,7 @@ AWAITING, PROCESSING, CANCELLING = (
     ("stops", "to_cancel", "to_look"),
     [
         ((Stop.CANCELLED, Stop.EXPIRED), (AWAITING, PROCESSING), (CANCELLING,)),
-        # A refused transfer, only before it is confirmed.
+        # A refused transfer can be canceled only before its confirmation.
         ((Stop.REFUSED, Stop.NOT_AUTHORIZED), (AWAITING,), (PROCESSING, CANCELLING)),
     ],
 )
@@ -168,7 +168,7 @@ def test_a_missing_transfer_is_over_to_the_millisecond(stop: Stop, verdict: Next
 
 @pytest.mark.parametrize("stop", [None, *Stop])
 def test_a_missing_transfer_proves_nothing_from_the_horizon_on(stop: Stop | None) -> None:
-    # A late lease must not extend it: the first call may have been at the number's creation.
+    # A late lease must not extend the horizon: the first call may be as old as the number.
     bounds = SETTLING_MS, 10 * SETTLING_MS
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS + 5 * SETTLING_MS)
     forgotten_ms = NOW_MS + 10 * SETTLING_MS - CLOCKS_DIFFER_MS
@@ -189,7 +189,7 @@ def test_a_transfer_is_booked_on_the_day_of_its_payment(town: PaymentSystem) -> 
     town.clock.at_ms = int(late.timestamp() * 1000)
     withdrawal = town.withdraw("user", 100)
     town.dispatch()
-    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # It is paid by now.
+    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # The query shows that it is paid.
     town.system.pass_time(60_000)
 
     town.sweep()

@@ -116,7 +116,7 @@ def test_a_persistent_conflict_names_the_rows_that_others_held() -> None:
     assert conflict.value.positions == {1}
     assert isinstance(conflict.value, Unavailable)
     assert (client.tables, client.transaction_count) == ({}, TRIES)
-    # Each wait may be twice as long, and all are short.
+    # Each wait may be twice as long as the one before, but all are short.
     assert all(0 <= pause <= 0.02 * 2**number for number, pause in enumerate(pauses_s))
 
 
@@ -152,7 +152,7 @@ def test_a_single_write_that_conflicts_with_a_transaction_is_retried() -> None:
 
     dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=pause)
 
-    # It finds the rows that the transaction wrote.
+    # The retry finds the rows that the transaction wrote.
     assert not dynamo.write(ROWS[0])
     assert len(pauses_s) == 2
 
@@ -173,7 +173,7 @@ def test_a_transaction_in_progress_is_repeated_with_its_token() -> None:
     class Committed(_Contended):
         def transact_write_items(self, **request: Any) -> None:
             if not self.tokens:
-                # It is committed, although its caller gets an error about a transaction in
+                # Commit the transaction, although the caller gets an error about one in
                 # progress.
                 FakeDynamo.transact_write_items(self, **request)
             super().transact_write_items(**request)

@@ -159,7 +159,7 @@ def test_failures_among_refusals_are_counted_one_by_one(
         _ask(CampaignNotStarted())
         _ask(errors.Unavailable("no answer"))
 
-    # Within the minute, although no later request makes the process write its counts.
+    # The counts are written within a minute, even without a later request.
     assert _written(capsys)[1] == 12
 
 

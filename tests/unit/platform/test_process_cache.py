@@ -134,7 +134,7 @@ def test_a_value_that_is_trusted_for_a_while_is_not_returned_afterwards(
     clock.at_ms += 1
     with pytest.raises(Unavailable, match="a was last read too long ago"):
         read()
-    # No caller reads the store again before the period ends.
+    # Until the period ends, no caller reads the store again.
     assert len(store.failures) == 1
 
     store.is_away = False

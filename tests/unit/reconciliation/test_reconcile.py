@@ -40,7 +40,7 @@ def town() -> InMemorySystem:
         for user in ("ann", "bob"):
             system.grab(packet, user)
     system.settle()
-    # An entry that was just written is left to the next night.
+    # Wait, because a nightly run leaves recent entries to the next one.
     system.pass_time(MOVING_MS + 1)
     return system
 
@@ -112,7 +112,7 @@ def test_a_lost_share_of_a_sharded_packet_is_found(
     share = list_shares(system.packets, packet.packet_id)[4]
     system.dynamo.tables["shares"].pop(_key(packet_keys.share(packet.packet_id, share.share_no)))
 
-    # The claim's entry, receipt, claimer's row and count have no outcome.
+    # The claim's entry, receipt, claimer's row and count remain without an outcome.
     assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4", "I9"}
 
 

@@ -80,7 +80,7 @@ def test_every_check_reads_at_least_one_item(world: World) -> None:
 
 
 def test_money_that_both_sides_of_the_ledger_lost_is_found(world: World) -> None:
-    """An entry and its balance agree on a fen that no transfer moved."""
+    """An entry and its balance contain a fen that no transfer moved."""
     entry = world.first("accounts", "user:bob", "entry#")
     world.add("accounts", entry, "amount_fen", 1)
     world.add("accounts", {**entry, "sk": "balance"}, "balance_fen", 1)
@@ -115,7 +115,7 @@ def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
 
 
 def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world: World) -> None:
-    """Its amount and time stay, so the sums over all accounts also stay."""
+    """The amount and time stay the same, so the sums over all accounts do, too."""
     world.system.deposit("ann", 10_000)
     world.system.pass_time(MOVING_MS + 1)
     assert world.system.reconcile().differences == []

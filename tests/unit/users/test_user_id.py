@@ -34,7 +34,7 @@ def test_ids_have_one_form_for_every_host_id(host_id: str) -> None:
     user_id = PUBLISHED_USER_IDS.id_of(host_id)
 
     assert len(user_id) == 24
-    # No comma, which separates recipients, and no character of keys or cache slots.
+    # Ids contain no comma, which separates recipients, and no special character of cache keys.
     assert set(user_id) <= set(string.ascii_letters + string.digits + "-_")
     assert user_id == UserIds(PUBLISHED_KEY).id_of(host_id)
     assert PUBLISHED_USER_IDS.has_made(user_id)
