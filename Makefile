@@ -78,11 +78,11 @@ web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/languages.ts web/src/i18n/packet.ts web/src/i18n/problems.ts web/src/verify/splits.ts web/node_modules/.ready
 	@$(NPM) run api > /dev/null
 
-$(LOCAL)/client/README.md: openapi.json local/client.yaml local/client_contract.py local/client.md $(VENV)/clients.ready $(VENV)/app.ready
+$(LOCAL)/client/README.md: openapi.json local/client.yaml local/client_contract.py docs/reference/clients.md $(VENV)/clients.ready $(VENV)/app.ready
 	@rm -rf $(@D)
 	@$(APP)/python -m local.client_contract > $(LOCAL)/client.json
 	@$(VENV)/clients/bin/openapi-python-client generate --path $(LOCAL)/client.json --config local/client.yaml --output-path $(@D) --overwrite > $(LOCAL)/client.log 2>&1 || { cat $(LOCAL)/client.log; exit 1; }
-	@cp local/client.md $@
+	@cp docs/reference/clients.md $@
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o \( -name ids.ts -o -name limits.ts \) -path "*/api/*" -o -path web/src/i18n/others -prune -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)

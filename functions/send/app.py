@@ -18,6 +18,7 @@ from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, EndBody, 
 from redpacket.packets.errors import PacketNotFound, SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
 from redpacket.packets.use_cases import send_packet as sends
+from redpacket.packets.use_cases.order_payment import order_payment
 from redpacket.platform.errors import KEYED, InvalidRequest, RateLimited, SwitchedOff
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
@@ -62,7 +63,7 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
 
 def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
     logger = containers.platform.logger
-    return sends.order_payment(packet, sender, payments=containers.packets.payments, logger=logger)
+    return order_payment(packet, sender, payments=containers.packets.payments, logger=logger)
 
 
 @handler.route(

@@ -5,7 +5,7 @@ import pytest
 
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.use_cases.send_packet import order_payment
+from redpacket.packets.use_cases.order_payment import order_payment
 from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus

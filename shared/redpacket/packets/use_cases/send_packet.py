@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import AmountsShown, Campaign
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, send_id, user_account
@@ -23,9 +24,10 @@ from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.operations.model.allowances import Allowance
-    from redpacket.packets.clients.lambda_payments import LambdaPayments
     from redpacket.packets.dynamodb.ledger import DynamoLedger
     from redpacket.packets.dynamodb.packets import DynamoPackets
+
+    Spend = Callable[[Action], Allowance | None]
 
 _TRIES = 8
 
@@ -79,9 +81,7 @@ class SendPorts:
     shard_share_count: int
 
 
-def send_packet(
-    order: SendOrder, *, spend: Callable[[Action], Allowance | None] | None = None, ports: SendPorts
-) -> Packet:
+def send_packet(order: SendOrder, *, spend: Spend | None = None, ports: SendPorts) -> Packet:
     """Return the request's packet, now or from the first time.
 
     *spend* returns the operator's allowance after this send, and raises Forbidden above the limit.
@@ -114,15 +114,11 @@ def send_packet(
     return packet
 
 
-def _fund(
-    order: SendOrder,
-    packet: Packet,
-    spend: Callable[[Action], Allowance | None] | None,
-    ports: SendPorts,
-) -> str:
+def _fund(order: SendOrder, packet: Packet, spend: Spend | None, ports: SendPorts) -> str:
     """Return the id of the request's packet: *packet*, or that of the first time."""
-    sent = ActionKind.PACKET_SENT
-    action = funding_action(packet, sent, order.sender) if order.campaign else None
+    action = None
+    if order.campaign:
+        action = funding_action(packet, ActionKind.PACKET_SENT, order.sender)
     for _ in range(_TRIES):
         try:
             check_order(order, packet.created_at_ms)
@@ -132,24 +128,9 @@ def _fund(
             if first_id := ports.funding.find_sent(order.request):
                 return first_id
             raise
-        try:
+        with suppress(AllowanceMoved):
             return ports.funding.fund(packet, funding_of(packet), order.request, action, spent)
-        except AllowanceMoved:
-            continue
     raise Contended
-
-
-def order_payment(
-    packet: Packet, sender: User, *, payments: LambdaPayments, logger: EventLogger
-) -> Mapping[str, Any] | None:
-    """Return the payment order for the payer, or None while it is unknown."""
-    if packet.payment_id is None or sender.host_id is None:
-        return None
-    try:
-        return payments.order(packet.payment_id, sender.host_id)
-    except Unavailable as error:
-        logger.failure("payment_not_ordered", error, packet_id=packet.packet_id)
-        return None
 
 
 def funding_of(packet: Packet) -> Transfer:
