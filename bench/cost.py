@@ -195,8 +195,8 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
     """Return the monthly price of both providers without traffic: a dispatch and a sweep.
 
-    A dispatch reads the list of calls, the breaker and the switch until no call arrives for a
-    while.
+    A dispatch polls the list of calls, the breaker and the switch until no call has arrived for
+    a while.
     """
     usd, channels = book["usd"], len(ProviderName)
     polls = IDLE_MS / POLL_MS

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Seconds of capacity that an idle partition saves: few, so that a short run shows the steady
+"""Seconds of unused capacity that a partition keeps: few, so that a short run shows the steady
 rate.
 """
 

@@ -118,8 +118,8 @@ class Alarms:
     def _values(self, alarm: dict[str, Any]) -> Iterator[float]:
         """Return the statistics of the present period and of the last whole ones that have data.
 
-        Periods begin at multiples of their length, like CloudWatch's. Two events would share some
-        of the periods that end now, and the alarm would go off and on again.
+        Periods begin at multiples of their length, like CloudWatch's. With periods
+        that end now, two events could share a period, and the alarm would flap.
         """
         period_s = alarm["Period"]
         now = self._now_s() // period_s

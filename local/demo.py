@@ -2,7 +2,7 @@
 
 Thirty users race for ten shares of the first packet. Then one packet of each kind follows: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. A lottery has goods and cash to win. Of a group chat, 200 members tap a card with a hundred
+quota. A lottery has goods and cash to win. In a group chat, 200 members tap a card with a hundred
 shares. One share of the next packet is taken, and the rest is refunded when it expires. The sender
 of the last packet pays through a provider, and its claimer withdraws the share. At the end every
 fen must be accounted for, here and at the provider.

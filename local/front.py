@@ -48,8 +48,8 @@ TEXT_LENGTH_MAX = 256
 class Proxy:
     """ASGI application that forwards every request to *port*, and returns its answer.
 
-    A gateway names its client, like API Gateway. Other calls pass unchanged: the client's own host
-    stays, and with it the signature that covers it.
+    A gateway names its client, like API Gateway. Other calls pass unchanged, with the client's
+    host header, because a signature may cover it.
     """
 
     def __init__(

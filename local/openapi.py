@@ -51,9 +51,7 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 VERSIONS = {"web/package.json": 1, "web/package-lock.json": 2, "web/element/package.json": 1}
-"""Files of the page with the version of the code, and its number of occurrences near their
-beginnings.
-"""
+"""Files of the page that contain the version, and how often it occurs near the beginning."""
 
 JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {

@@ -93,7 +93,7 @@ class Duck:
     """DuckDB over the exports in a folder, which has a folder for each table.
 
     Consecutive exports have a *database* beside that of the one *before*. Many rows need a *file*,
-    and their exports must exist as long; all others are read at once.
+    and their exports must outlive this object. Other exports are read immediately.
     """
 
     def __init__(

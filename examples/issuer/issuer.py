@@ -23,7 +23,7 @@ FORM = '<form method="post">Who are you? <input name="sub" autofocus><button>Sig
 
 
 def serve(port: int, audience: str) -> ThreadingHTTPServer:
-    """Return the issuer's server, which is not started."""
+    """Return the issuer's server, without starting it."""
     url, key = f"http://127.0.0.1:{port}", rsa.generate_private_key(65537, 2048)
     users: dict[str, str] = {}
     public = RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)

@@ -36,7 +36,7 @@ class Wallet:
     """Books of the wallet: one row for each number, which later calls do not change."""
 
     def __init__(self, report: Callable[[str, str, str], None]) -> None:
-        """Keep *report*, which sends a result: its type, the number and the wallet's own id."""
+        """Store *report*, which sends a result: its type, the number and the wallet's own id."""
         self._report, self._ahead_ms = report, 0
         self.orders: dict[str, Fields] = {}
         self.refunds: dict[str, Fields] = {}
@@ -56,7 +56,7 @@ class Wallet:
         }
 
     def order(self, asked: Fields) -> Fields:
-        """Make an order, once for its number."""
+        """Create an order, once for each number."""
         made = {"state": "unpaid", "transactions": [], "client": {"pay": asked["number"]}}
         _once(self.orders, "number", asked, made)
         return self.query(asked)
@@ -71,7 +71,7 @@ class Wallet:
         return order
 
     def close(self, asked: Fields) -> Fields:
-        """Accept no payment for an order from now on."""
+        """Close an order to further payments."""
         order = self.query(asked)
         if order["state"] == "unpaid":
             order["state"] = "closed"
@@ -107,7 +107,7 @@ class Wallet:
         return next(found, None)
 
     def refund(self, asked: Fields) -> Fields:
-        """Pay back a part of a payment, once for its number."""
+        """Refund a part of a payment, once for each number."""
         made = {"state": "succeeded", "refunded_at_ms": self._now_ms()}
         shown = ("number", "transaction_id", "amount_fen")
         made |= {name: asked[name] for name in shown}
@@ -124,7 +124,7 @@ class Wallet:
         return refund
 
     def transfer(self, asked: Fields) -> Fields:
-        """Pay a user, once for its number."""
+        """Pay a user, once for each number."""
         made = {name: asked[name] for name in ("amount_fen", "user")}
         made |= {"state": "succeeded", "outside_no": f"T{asked['bill_no']}", "reason": ""}
         made |= {"decided_at_ms": self._now_ms(), "confirmation": ""}
@@ -145,14 +145,14 @@ class Wallet:
         return time.time_ns() // 1_000_000 + self._ahead_ms
 
     def _move(self, kind: str, number: str, own: str, amount_fen: int, **more: str) -> None:
-        """Write a movement of money, and report it."""
+        """Record a movement of money, and report it."""
         line = {"kind": kind, "number": number, "outside_no": own, "amount_fen": amount_fen}
         self.lines.append({**line, "moved_at_ms": self._now_ms(), **more})
         self._report(f"{kind}.{'paid' if kind == 'payment' else 'succeeded'}", number, own)
 
 
 def _once(book: dict[str, Fields], name: str, asked: Fields, made: Fields) -> tuple[Fields, bool]:
-    """Return the row of a number and whether it is new. Raises ValueError for other data."""
+    """Return the row of a number, and whether it is new. Raises ValueError for different data."""
     number = asked[name]
     is_new = number not in book
     row = book.setdefault(number, {name: number, "asked": asked, **made})
@@ -170,7 +170,7 @@ def _day(at_ms: int) -> str:
 
 
 def _secrets(file: Path) -> tuple[Webhook, Webhook]:
-    """Return the signers of calls and results; the file is made when it is missing."""
+    """Return the signers of calls and results. Creates the file if it is missing."""
     names = ("call_secret", "result_secret")
     if not file.exists():
         made = {
@@ -212,7 +212,7 @@ def _deliver(results: Webhook, url: str, kind: str, number: str, own: str) -> No
 
 
 def serve(port: int, secret: Path, callback: str) -> ThreadingHTTPServer:
-    """Return the wallet's server, which is not started."""
+    """Return the wallet's server, without starting it."""
     calls, results = _secrets(secret)
     wallet = Wallet(lambda *of: _deliver(results, callback, *of))
     controls = {
@@ -227,7 +227,7 @@ def serve(port: int, secret: Path, callback: str) -> ThreadingHTTPServer:
             try:
                 with lock:
                     status, answer, headers = self._answer(body)
-            except Exception as error:  # no signed answer: the caller asks again
+            except Exception as error:  # send no signed answer, so that the caller retries
                 status, answer, headers = 409, json.dumps({"error": repr(error)}).encode(), {}
             self.send_response(status)
             for name, value in {**headers, "content-length": str(len(answer))}.items():
@@ -246,7 +246,7 @@ def serve(port: int, secret: Path, callback: str) -> ThreadingHTTPServer:
                 return 404, b"", {}
             try:
                 told = calls.verify(body, dict(self.headers))
-            except Exception:  # of several kinds: a signature, a time, or no JSON
+            except Exception:  # an invalid signature or time, or no JSON
                 return 401, b"", {}
             answer = wallet.calls[told["type"]](told["data"])
             shown = {name: value for name, value in answer.items() if name != "asked"}

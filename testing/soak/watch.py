@@ -134,7 +134,7 @@ class Caller:
             code = code_of(answer)
             if answer.status_code < LOST and not _is_open(answer, code):
                 return answer
-            if code == "switched_off":  # as long as an operator restores tables
+            if code == "switched_off":  # an operator is still restoring tables
                 patient_until = time.monotonic() + PATIENCE_S
             if time.monotonic() > patient_until:
                 self._watch.violated(f"no final answer: {method} {path} {code} {answer.text[:200]}")

@@ -323,7 +323,7 @@ def test_an_account_belongs_to_one_user_who_can_sign_in_with_it(
     assert [answer.status_code for answer in shown] == [200, 200]
     assert shown[0].json()["user_token"] == shown[1].json()["user_token"]
     assert signed_in[0].json()["expires_at_ms"] > time.time() * 1000
-    # A user who signs in can be paid at once.
+    # Sign-in also links the account for withdrawals, so nobody else can link it.
     assert _refused(cat.http.post("/me/wechat", json={"code": "code-guest"}))[1] == "openid_in_use"
 
 

@@ -18,7 +18,7 @@ ENDED = Round(NOW_MS - 30_000, NOW_MS - 10_000, ("packet-1",))
 
 
 class _CountedPages:
-    """Pages whose packets have no claim; counts the reads."""
+    """Pages of packets without claims, with a count of the reads."""
 
     def __init__(self) -> None:
         self.read_count = 0

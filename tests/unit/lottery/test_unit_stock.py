@@ -17,7 +17,7 @@ from testing.fakes import FakeDynamo
 from testing.platform.fake_tables import TABLE_NAMES
 
 ROWS_PER_CALL, ROWS_PER_PAGE = 10_000, 600
-"""A tenth of the real values, for a tenth of the units."""
+"""One tenth of the real values, because the tests have one tenth of the units."""
 
 
 class _Won:

@@ -1,4 +1,4 @@
-"""Increments: when a run exports one, and that its rows equal those of a full export."""
+"""Incremental exports: when a run uses one, and whether its rows equal those of a full export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/** Words of a campaign's views: the rain and the lottery. */
+/** Texts of a campaign's views: the rain and the lottery. */
 
 import { fill, language, type Params } from "./language.ts";
 import { t as pageWord, type Word as PageWord } from "./page.ts";
@@ -168,7 +168,7 @@ const en: Record<Own, string> = {
   take_prize: "Nice",
 };
 
-/** A word of these views or of the page, in the current language. */
+/** Returns a text of these views or of the page, in the current language. */
 export function t(word: Word, params?: Params): string {
   if (!(word in zh)) return pageWord(word as PageWord, params);
   return fill((language() === "en" ? en : zh)[word as Own], params);

@@ -1,4 +1,4 @@
-/** Words of the sheet for a user's name and picture. */
+/** Texts of the sheet for a user's name and picture. */
 
 import { fill, language, type Params } from "./language.ts";
 import { t as pageWord, type Word as PageWord } from "./page.ts";
@@ -59,7 +59,7 @@ const en: Record<Own, string> = {
   seal_long: "Dragon",
 };
 
-/** A word of the sheet or of the page, in the current language. */
+/** Returns a text of the sheet or of the page, in the current language. */
 export function t(word: Own | PageWord, params?: Params): string {
   if (!(word in zh)) return pageWord(word as PageWord, params);
   return fill((language() === "en" ? en : zh)[word as Own], params);

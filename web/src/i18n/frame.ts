@@ -1,4 +1,4 @@
-/** Words of the frame and around a packet: the only words of the page that a packet's link loads. */
+/** Texts of the frame and around a packet: the only texts of the page that a packet's link loads. */
 
 import { fill, language, type Params } from "./language.ts";
 
@@ -64,7 +64,7 @@ const en: Record<FrameWord, string> = {
 
 export const frame = { zh, en };
 
-/** A word of the frame, in the current language. */
+/** Returns a text of the frame, in the current language. */
 export function f(word: FrameWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

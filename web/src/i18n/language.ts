@@ -6,9 +6,9 @@ import { now } from "../now.ts";
 import { device } from "../store.ts";
 import { OTHERS } from "./others/index.ts";
 
-/** The tag of a language that the page has: one that the source is written in, or a folder of web/languages/. */
+/** Tag of a language of the page: a language of the source, or a folder of web/languages/. */
 export type Language = string;
-/** A language that the source is written in. */
+/** Language in which the source has its texts. */
 export type Written = "zh-CN" | "en";
 export type Params = Record<string, string | number>;
 
@@ -19,9 +19,9 @@ export const LANGUAGES: readonly { tag: Language; name: string }[] = [
   ...OTHERS,
   { tag: "en", name: "English" },
 ];
-/** Words of the other languages that are loaded, by Chinese text. */
+/** Loaded texts of the other languages, by Chinese text. */
 const catalogs = new Map<Language, Record<string, string>>();
-/** Chinese words of texts that have `{purse}` or `{put}`: for money, and for any other unit of account. */
+/** Chinese words for `{purse}` and `{put}` in texts: for money, and for any other unit of account. */
 const OF_MONEY: Params = { purse: "零钱", put: "塞钱" };
 const OF_OTHERS: Params = { purse: "余额", put: "放" };
 let unitWords = OF_MONEY;
@@ -29,19 +29,19 @@ let chosen: Language = remembered() ?? languageOf(...navigator.languages);
 let spoken: Language | undefined;
 load(chosen);
 
-/** The page's language for the reader's tags, the most wanted first. */
+/** Returns the page's language for the reader's language tags, in order of preference. */
 export function languageOf(...wanted: readonly string[]): Language {
   for (const tag of wanted.map((each) => each.toLowerCase())) {
     const other = OTHERS.find(({ tags }) => tags.some((part) => `${tag}-`.startsWith(`${part.toLowerCase()}-`)));
     if (other) return other.tag;
-    // Readers of China's other languages know Chinese rather than English.
+    // Readers of China's other languages are more likely to read Chinese than English.
     if (/^zh\b|-cn$/.test(tag)) return "zh-CN";
     if (/^en\b/.test(tag)) return "en";
   }
   return "en";
 }
 
-/** Loads the words of *wanted* and shows them; until then, and if that fails, the reader sees the source's. */
+/** Loads the texts of *wanted* and shows them. Until then, and after a failure, the source's texts are shown. */
 function load(wanted: Language): void {
   if (catalogs.has(wanted)) return;
   const loading = OTHERS.find(({ tag }) => tag === wanted)?.load();
@@ -54,7 +54,7 @@ function load(wanted: Language): void {
   );
 }
 
-/** A text of the source in the current language. */
+/** Translates a text of the source to the current language. */
 export function translate(text: string): string {
   return catalogs.get(language())?.[text] ?? text;
 }
@@ -67,7 +67,7 @@ export function language(): Language {
   return spoken ?? chosen;
 }
 
-/** Renders one element in *wanted*: neither its page nor the reader's choice changes. */
+/** Renders one element in *wanted*, without changing its page or the reader's choice. */
 export function speaking<Made>(wanted: Language | undefined, render: () => Made): Made {
   spoken = wanted;
   if (wanted) load(wanted);
@@ -90,17 +90,17 @@ function remembered(): Language | undefined {
   return LANGUAGES.find(({ tag }) => tag === stored)?.tag;
 }
 
-/** Makes texts speak of money, as at first, or of another unit. */
+/** Sets whether texts use words for money, as by default, or for another unit. */
 export function speakOfMoney(isMoney: boolean): void {
   unitWords = isMoney ? OF_MONEY : OF_OTHERS;
 }
 
-/** Translates a text of the source, and puts `{name}` from *params* or of the unit's words into it. */
+/** Translates a text of the source, and fills in each `{name}` from *params* or from the unit's words. */
 export function fill(text: string, params: Params = {}): string {
   return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? translate(String(unitWords[name] ?? ""))));
 }
 
-/** Renders its host again when the language changes. */
+/** Controller that re-renders its host when the language changes. */
 export class Speaks implements ReactiveController {
   readonly #notify: () => void;
 
@@ -120,7 +120,7 @@ export class Speaks implements ReactiveController {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Formats a time in the current language. Formats are cached: making one costs far more than using it. */
+/** Formats a time in the current language. Formatters are cached, because creating one costs far more than using it. */
 export function formatTime(atMs: number, options: Intl.DateTimeFormatOptions): string {
   const key = language() + JSON.stringify(options);
   const format = formats.get(key) ?? new Intl.DateTimeFormat(language(), options);
@@ -128,7 +128,7 @@ export function formatTime(atMs: number, options: Intl.DateTimeFormatOptions): s
   return format.format(atMs);
 }
 
-/** A time of day, like 14:03:09; with the date where it is not today. */
+/** Formats a time of day, like 14:03:09, with the date if it is not today. */
 export function clock(atMs: number, nowMs = now()): string {
   const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();
   const date = isToday ? {} : ({ month: "2-digit", day: "2-digit" } as const);

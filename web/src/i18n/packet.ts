@@ -1,4 +1,4 @@
-/** Words of the packet itself: all that the element for other pages needs. */
+/** Texts of the packet itself: all texts of the element for other pages. */
 
 import type { STATES_AFTER } from "../api/limits.ts";
 import type { Code } from "../api/problems.ts";
@@ -146,12 +146,12 @@ const en: Record<PacketWord, string> = {
   verify: "Check that it is fair",
 };
 
-/** A word of the packet, in the current language. */
+/** Returns a text of the packet, in the current language. */
 export function p(word: PacketWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }
 
-/** A duration in everyday words. */
+/** Formats a duration in everyday words. */
 export function duration(ms: number): string {
   const s = Math.max(1, Math.round(ms / 1000));
   if (s < 60) return p("seconds", { s });
@@ -187,7 +187,7 @@ const zhProblems = {
 } satisfies Partial<Record<Code, string>> & Record<keyof typeof STATES_AFTER, string>;
 
 type PacketCode = keyof typeof zhProblems;
-/** Codes that a packet never meets; i18n/problems.ts has their words, which an embedded packet leaves out. */
+/** Codes that a packet never gets. i18n/problems.ts has their texts, which the embedded element omits. */
 export type OtherCode = Exclude<Code, PacketCode>;
 
 const enProblems: Record<PacketCode, string> = {
@@ -218,12 +218,12 @@ const enProblems: Record<PacketCode, string> = {
 
 const others: Record<"zh" | "en", Record<string, string>> = { zh: {}, en: {} };
 
-/** Adds the words of all other codes. */
+/** Adds the texts of all other codes. */
 export function addProblems(words: Record<"zh" | "en", Record<OtherCode, string>>): void {
   Object.assign(others, words);
 }
 
-/** Meaning of a problem for the reader; an unknown code has its own text. */
+/** Returns the text of a problem for the reader. Unknown codes share one text. */
 export function problemText(code: string): string {
   const [words, more] = language() === "en" ? [enProblems, others.en] : [zhProblems, others.zh];
   return translate({ ...more, ...words }[code] ?? words.unknown);

@@ -1,4 +1,4 @@
-/** Words of the page around the packet. */
+/** Texts of the page around the packet. */
 
 import { frame } from "./frame.ts";
 import { fill, language, type Params } from "./language.ts";
@@ -75,7 +75,7 @@ const en: Record<Word, string> = {
   proof_large: "This packet is too large for a page; use the offline verifier",
 };
 
-/** A word of the page, in the current language. */
+/** Returns a text of the page, in the current language. */
 export function t(word: Word, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

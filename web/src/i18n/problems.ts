@@ -1,4 +1,4 @@
-/** Meanings of the problems that a packet never meets; the page and the console load them. */
+/** Texts of the problems that a packet never gets. The page and the console load them. */
 
 import { addProblems, type OtherCode } from "./packet.ts";
 

@@ -1,4 +1,4 @@
-/** Words of a user's own views: home, send, share, wallet. A packet's link loads none of them. */
+/** Texts of a user's own views: home, send, share, wallet. A packet's link loads none of them. */
 
 import { fill, language, type Params } from "./language.ts";
 import { t as pageWord, type Word as PageWord } from "./page.ts";
@@ -412,7 +412,7 @@ const en: Record<Own, string> = {
   address_failed: "Not saved. Check the fields and try again",
 };
 
-/** A word of these views or of the page, in the current language. */
+/** Returns a text of these views or of the page, in the current language. */
 export function t(word: Word, params?: Params): string {
   if (!(word in zh)) return pageWord(word as PageWord, params);
   return fill((language() === "en" ? en : zh)[word as Own], params);
