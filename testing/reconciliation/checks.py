@@ -725,7 +725,7 @@ def _check_cash(facts: LotteryFacts) -> list[Difference]:
         Difference(
             "I9",
             ref.packet_id,
-            f"who won share {ref.share_no} vs whose it is",
+            f"winner vs owner of share {ref.share_no}",
             str(won.get(ref)),
             str(claimed.get(ref)),
         )
@@ -768,7 +768,7 @@ def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Di
     differences = _check_paid_out(facts, lines) + _check_taken(facts, lines)
     differences += _check_given_back(facts, lines)
     return differences + [
-        Difference("I6", number, f"{kind} that no row of ours asks for", 0, line.amount_fen)
+        Difference("I6", number, f"{kind} without a row in the ledger", 0, line.amount_fen)
         for (kind, number), rest in lines.items()
         for line in rest
     ]
@@ -804,7 +804,7 @@ def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
             is_back = (payment.number, line.outside_no) in returned
             is_credited = payment.transaction_id == line.outside_no
             if is_credited is is_back:
-                what = f"what became of transaction {line.outside_no}"
+                what = f"outcome of transaction {line.outside_no}"
                 state = "both" if is_back else "neither"
                 differences.append(Difference("I6", subject, what, "credited or given back", state))
     return differences

@@ -24,7 +24,7 @@ def read(path: Path) -> Document:
     except (OSError, ValueError, RecursionError) as error:
         raise Unreadable(f"{path}: {error}") from error
     if not isinstance(document, dict):
-        raise Unreadable(f"{path}: no JSON object")
+        raise Unreadable(f"{path}: not a JSON object")
     return document
 
 

@@ -118,7 +118,7 @@ def _check_heads(
         note = f"note key    {verifier_key_of(signed.public_key)}"
         checked.lines += [] if note in checked.lines else [note]
     if len(keys) > 1:
-        checked.differences.append("heads are of more than one key")
+        checked.differences.append("the heads have more than one key")
     for key in sorted(keys):
         checked.lines.append(f"key         {key}{'' if key_id else ': compare it with others'}")
     if not documents:
@@ -136,9 +136,11 @@ def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -
     index, entry = get(item, "index", int), _entry_of(item)
     if size is not None and not 0 <= index < size:
         # A head proves nothing about entries beyond its size.
-        checked.differences.append(f"{name}: entry {index} is not of the head of {size} entries")
+        checked.differences.append(
+            f"{name}: entry {index} does not belong to the head of {size} entries"
+        )
     if checked.entries.setdefault(index, entry) != entry:
-        checked.differences.append(f"{name}: entry {index} is another one in another file")
+        checked.differences.append(f"{name}: entry {index} differs from another file's")
 
 
 def _check_entries(checked: Checked, *, is_all: bool) -> None:
@@ -156,7 +158,7 @@ def _check_entries(checked: Checked, *, is_all: bool) -> None:
             compared = peaks.size
             if peaks.root.hex() != checked.roots[peaks.size]:
                 checked.differences.append(
-                    f"the first {peaks.size} entries don't make the signed head"
+                    f"the first {peaks.size} entries do not hash to the signed head"
                 )
     checked.placed.update(range(compared))
     beyond = [size for size in checked.roots if size > peaks.size]
@@ -213,7 +215,7 @@ def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None
     for id_hash, entry_nos in indexes.items():
         if len(entry_nos) > 1:
             checked.differences.append(
-                f"id_hash {id_hash} has entries {sorted(entry_nos)}: an id has one"
+                f"id_hash {id_hash} has entries {sorted(entry_nos)}: an id has only one"
             )
 
 
@@ -242,7 +244,7 @@ def _check_subject(
             checked.lines.append("commitment  not compared: give --commitment")
         elif entry.commitment != commitment.lower():
             checked.differences.append(
-                f"{subject_id}: committed to {entry.commitment}, and showed {commitment}"
+                f"{subject_id}: committed to {entry.commitment}, but showed {commitment}"
             )
 
 

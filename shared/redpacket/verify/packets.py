@@ -45,7 +45,7 @@ def _compare_page(
     name: str, page: Document, terms: Terms, amounts: Sequence[int], findings: Findings
 ) -> None:
     if terms_of(page) != terms:
-        findings.differences.append(f"{name}: is a proof of other terms")
+        findings.differences.append(f"{name}: proves other terms")
     stated, first_no = get(page, "amounts_fen", list), get(page, "first_share_no", int)
     for share_no, amount_fen in enumerate(stated, start=first_no):
         _compare_share(name, share_no, amount_fen, amounts, findings)
@@ -116,5 +116,5 @@ def terms_of(proof: Document) -> Terms:
     if terms.seed_text != seed_text:
         raise Unreadable("seed is not in base64url without padding")
     if terms.count > COUNT_MAX:
-        raise Unreadable("count is above that of any packet")
+        raise Unreadable("count is too large for any packet")
     return terms

@@ -454,7 +454,7 @@ def test_an_overwritten_commitment_gets_no_second_entry_and_is_reported(
     empty_page = {**page, "items": []}
     inclusion = {**entry, "index": 5, "commitment": "0" * 64, "size": 6}
     assert verified(tmp_path, empty_page, entry, inclusion) == 1
-    assert capsys.readouterr().out.count(": an id has one") == 2
+    assert capsys.readouterr().out.count(": an id has only one") == 2
 
 
 def test_a_packet_that_was_never_logged_is_detected(system: LogSystem) -> None:
@@ -590,7 +590,7 @@ def test_an_entry_outside_every_signed_head_proves_nothing(
 
     # This entry was shown to one person, but never signed.
     assert verified(tmp_path, {**page, "items": [*page["items"], shown]}, id="promised") == 1
-    assert "entry 2 is not of the head of 2 entries" in capsys.readouterr().out
+    assert "entry 2 does not belong to the head of 2 entries" in capsys.readouterr().out
     assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 3
     assert "place       7 not checked: give its proof" in capsys.readouterr().out
     proof = system.page(log_pages.inclusion_page, id_hash=page["items"][1]["id_hash"])

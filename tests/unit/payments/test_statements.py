@@ -493,7 +493,7 @@ def test_money_that_a_gateway_received_and_no_account_got_is_found(town: Payment
 
     (line,) = town.gateway.book
     assert [difference.what for difference in town.differences()] == [
-        f"what became of transaction {line.outside_no}"
+        f"outcome of transaction {line.outside_no}"
     ]
 
 

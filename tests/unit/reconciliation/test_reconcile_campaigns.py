@@ -212,7 +212,7 @@ def test_a_unit_that_was_won_twice_is_found(fair: Fair, kind: str) -> None:
         assert ("I9", f"fair eve {draw.day}") in _subjects(differences)
     else:
         assert ("I9", prize.packets[0][0]) in _subjects(differences)
-        assert any("who won share" in difference.what for difference in differences)
+        assert any("winner vs owner" in difference.what for difference in differences)
 
 
 @pytest.mark.parametrize("name", ["point", "beacon", "draw_no", "odds", "version"])

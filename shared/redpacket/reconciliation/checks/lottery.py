@@ -28,7 +28,7 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
     """I5: a draw's outcome follows from its point and odds, so that anyone can verify it."""
     return [
-        Difference("I5", draw.draw_id, "prize that the point means", str(meant), str(given))
+        Difference("I5", draw.draw_id, "prize for the point", str(meant), str(given))
         for draw in draws
         if (meant := choose(draw.odds, draw.point))
         != (given := draw.prize.prize_id if draw.prize else None)

@@ -132,7 +132,7 @@ class Audits:
         claimed = [(share.claimer, share.amount_fen) for share in self.packets.list_refs([ref])]
         owners = [(claimer.user_id, fen) for claimer, fen in claimed if claimer]
         if owners != [(user_id, draw.prize.amount_fen)]:
-            what = f"who won share {ref.share_no} vs whose it is"
+            what = f"winner vs owner of share {ref.share_no}"
             differences.append(Difference("I9", ref.packet_id, what, user_id, str(owners)))
         return differences
 
