@@ -8,12 +8,12 @@ from pathlib import Path
 BEGIN, END = "<!-- faults-real:begin -->", "<!-- faults-real:end -->"
 
 LEGEND = """\
-**Faults** are what was done to the processes, and to the queue's messages; for "send" they are the
-repeats. **Repairs** are shares that the cache named wrongly and the ledger knew better. **Naive**
-are the violations of the control, which answers after the cache alone, or looks and acts in
-separate steps. **Back after** is the time from the end of a fault until a new share was claimed,
-median and longest; for "failover" from the moment when the cache's name led to the replica. Written
-by `make faults-real`.
+**Faults** are injected into processes and queue messages; for "send" they are repeats. **Repairs**
+are shares that the cache assigned wrongly and the ledger corrected. **Naive** counts violations by
+the control, which answers after the cache alone, or checks and writes in separate steps. **Back
+after** is the median and longest time from the end of a fault until a user claimed a new share; for
+"failover" it counts from the moment when the cache's name led to the replica. Written by
+`make faults-real`.
 """
 
 

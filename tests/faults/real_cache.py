@@ -25,7 +25,7 @@ LAG_BYTES_MAX = 20_000
 """Bytes of lag below which a replica counts as in sync; only its later tail may be lost."""
 
 REPAIRS = {"share_collision", "share_given_back"}
-"""Events for shares that the cache named wrongly, and the ledger corrected."""
+"""Events for shares that the cache assigned wrongly and the ledger corrected."""
 
 Harm = Callable[[Crowd, Figures], None]
 

@@ -285,7 +285,7 @@ SAID = {
     "with the page's 4 polls": "usd_with_page_polls",
     "a month of an idle stack, dev": "idle_usd_per_month",
     "a month of an idle stack, prod": "idle_usd_per_month_prod",
-    "more with both providers": "idle_usd_per_month_of_payments",
+    "added by both providers": "idle_usd_per_month_of_payments",
 }
 
 
