@@ -41,13 +41,13 @@ SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
 DUE = 100_000
 """Packets that expire in one minute without being emptied."""
 
-# AWS' own limits; docs/capacity.md names their pages.
+# Limits of AWS itself; docs/capacity.md names their pages.
 PARTITION_WRITE_UNITS = 1_000
 TABLE_UNITS_QUOTA = 40_000
 EDGE_RPS = 250_000
-"""Requests a second of a CloudFront distribution."""
+"""Maximum requests per second for a CloudFront distribution."""
 IN_FLIGHT = 120_000
-"""Messages of an SQS queue that are received and not yet deleted."""
+"""Maximum messages of an SQS queue that are received and not yet deleted."""
 REQUESTS_PER_CONCURRENCY = 10
 SCALING_RPS = 10_000
 SCALING_S = 10
@@ -119,7 +119,7 @@ def ledger(rating: str = RATINGS[0]) -> Ledger:
         settled_outcomes=of_rows["shares"] / count - claimed_outcomes,
         shares=written["shares"] / count,
         accounts=written["accounts"] / count,
-        # Each invocation adds its own batch to them.
+        # Each invocation adds its own batch to the packet's stored sums.
         sums=1 / batch,
         payouts_per_s=batches * batch / PAYOUT_S,
     )
@@ -317,7 +317,7 @@ def _said(value: float) -> str:
 
 
 def measure() -> dict[str, float]:
-    """Print the table; return the figures of the line."""
+    """Print the table, and return the figures of this bench."""
     print(table())
     measured = ledger()
     return {

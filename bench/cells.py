@@ -27,13 +27,13 @@ STEP_S = 0.1
 LOSER_S, WINNER_S, START_S = 0.006, 0.045, 0.6
 """Seconds of a grab's function: a loser, a winner, and a cold start."""
 ENVIRONMENTS_PER_S = 100
-"""Environments that Lambda starts a second for one function: 1,000 in ten seconds."""
+"""Environments that Lambda starts per second for one function: 1,000 in ten seconds."""
 LEDGER = ledger()
 UNITS_PER_FOREIGN = 3.0
 """Write units of the outbox in a design that was not built."""
 INDEX_UNITS_PER_CLAIM = 2
 PAYOUTS_AT_FIRST, PAYOUTS_PER_S = 5, 5
-"""Initial number of concurrent payouts, and how many SQS adds a second."""
+"""Initial number of concurrent payouts, and the number that SQS adds per second."""
 SENDS_PER_CLAIM = 0.1
 TRY_AGAIN_S, TRY_AGAIN = 2.0, 0.7
 RISE_S, HOLD_S, FALL_S = 10, 60, 60

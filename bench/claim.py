@@ -1,9 +1,9 @@
 """Cost of a claim in the cache: for winners, repeats and late users.
 
-The baseline is an empty script (1.00). Two other scripts are of the kind that many red-packet
-systems run, rewritten from their description. Both store amounts as text in a list, and return
-less. Then whole claims, unpipelined: the production adapter calls the cache for an open packet and
-for an emptied one, and the baseline answers its winner and its loser.
+The baseline is an empty script (1.00). Two other scripts, rewritten from their description,
+resemble those of many red-packet systems. Both store amounts as text in a list, and return less.
+Then whole claims, unpipelined: the production adapter calls the cache for an open packet and for an
+emptied one, and the baseline answers its winner and its loser.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ SHARES = 10
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with some_servers() as start:
         server = start()
         client = server.admin

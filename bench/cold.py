@@ -130,7 +130,7 @@ ENVIRONMENT = {
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with TemporaryDirectory(prefix="redpacket-") as folder:
         costs_ms = _costs_ms(Path(folder))
     held = [name for name in costs_ms if name not in {"baseline", "boto3", "clients"}]

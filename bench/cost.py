@@ -1,7 +1,7 @@
 """Cost of a million grabs on AWS: list prices times the counts of code and template.
 
-Units of DynamoDB are counted in the use cases' calls (bench/counts.py), without receipts. Bytes of
-logs are counted in the lines that the template enables. Prices and the numbers of users are in
+DynamoDB units are counted in the use cases' calls (bench/counts.py), without receipts. Log bytes
+are counted in the lines that the template enables. Prices and the numbers of users are in
 bench/prices.toml.
 """
 
@@ -45,11 +45,11 @@ SWEEP_LOG_BYTES = 900
 
 
 Bill = dict[str, float]
-"""USD by service."""
+"""USD, keyed by service."""
 
 
 def measure() -> dict[str, Any]:
-    """Print the bills; return the figures of the line."""
+    """Print the bills, and return the figures of this bench."""
     book, template = tomllib.loads(PRICES.read_text(encoding="utf-8")), read_template()
     deployment = deployment_of(template)
     crowd = book["crowd"]
@@ -107,7 +107,7 @@ def total(costs: Bill) -> float:
 def grabs_bill(
     book: Mapping[str, Any], deployment: Deployment, claims: Claims, winners_share: float
 ) -> Bill:
-    """Return the price of a million grabs, with settling and notices of the packets' ends."""
+    """Return the price of a million grabs, with settlement and the notices about ended packets."""
     usd, payouts = book["usd"], winners_share / deployment.batch_size
     gb_s = deployment.grab_gb * book["assumed"]["grab_ms"] / 1000
     gb_s += payouts * deployment.payout_gb * book["assumed"]["payout_ms"] / 1000

@@ -33,7 +33,7 @@ HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
 """User id with the length of subjects of Cognito and most other issuers."""
 
 PAGE = 50
-"""Claims of a record page."""
+"""Claims on a record page."""
 
 
 def a_person(number: int) -> User:

@@ -27,7 +27,7 @@ POINTS = {"lose": (2**POINT_BITS - 1, "missed"), "win": (2**POINT_BITS // 4, "wo
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with some_servers() as start:
         server = start()
         return speeds(server_costs_us(server, [the_limit(server.admin), *_draws(server.admin)]))

@@ -78,7 +78,7 @@ def handler(event, context):
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with (
         TemporaryDirectory(prefix="redpacket-") as folder,
         Stack(Path(folder), say=print, hold_ms=(0, 0)) as stack,

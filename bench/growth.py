@@ -1,6 +1,6 @@
-"""Cost of a claim by the size of its packet.
+"""Cost of a claim for each packet size.
 
-The cost is the server's CPU for claims of the second half of packets whose first half is filled
+The cost is the server's CPU for the second half of a packet's claims; the first half is claimed
 beforehand.
 """
 
@@ -17,7 +17,7 @@ FIELDS_PER_CALL = 1_000
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with some_servers() as start:
         server = start()
         costs_us = server_costs_us(server, [_claims(server.admin, size) for size in SIZES])

@@ -29,7 +29,7 @@ SEED = 1
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     deployed = read_template()
     alone_s, units = run(ENTRIES, 1, deployed)
     two_s, _ = run(ENTRIES, 2, deployed)

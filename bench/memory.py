@@ -15,7 +15,7 @@ UUIDS = "{:08d}-2f0c-4b1e-9c55-0242ac120002"
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with some_servers() as start:
         server = start()
         client = server.admin

@@ -140,7 +140,7 @@ _ON_DEMAND = re.compile(r"[a-z]{2}-[A-Z]{2}-|sheet-")
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None or not places.PAGE.exists():
         raise SystemExit("needs Chromium (apt-get install chromium) and the page (make page)")

@@ -1,4 +1,4 @@
-"""Claims a second from Python, compared with other ways to hand out each share once.
+"""Claims per second from Python, compared with other ways to hand out each share once.
 
 Processes claim as fast as they can for a moment, and contenders take turns. 1.00 is our script
 alone, called by redis-py in the same round; "adapter" is the production claim cache, with which the
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 def measure() -> dict[str, Any]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     with some_servers() as start, a_postgres(SHARES) as postgres:
         if postgres is None:
             print("no PostgreSQL on this machine (apt install postgresql): its figure is null")

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 
 _CLUSTERS = Path("/usr/lib/postgresql")
-"""Folder of the server's programs by version, which Debian does not put on the PATH."""
+"""Folder with each version's server programs, which Debian does not put on the PATH."""
 
 TABLES = {"postgres": "on", "postgres_async": "off"}
 """Tables by their synchronous_commit, which decides whether an answered claim is durable."""

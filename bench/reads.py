@@ -1,8 +1,8 @@
-"""Reads of the ledger that users cause: strong reads of a rush, and read units of a page.
+"""Ledger reads that users cause: strong reads in a rush, and read units of a page.
 
-The real use cases and adapters on DynamoDB in memory, behind a meter (testing/platform/units.py).
-Each figure has its own function, and is the maximum of one request in any case; for concurrent
-users it is their total. The last line is JSON.
+The real use cases and adapters run on in-memory DynamoDB behind a meter
+(testing/platform/units.py). Each figure has its own function, and is the maximum of one request in
+any case; for concurrent users it is their total. The last line is JSON.
 
 Record pages count the reads of packets, shares, takers and sums. Each process caches profiles for
 seconds, so the profile reads of its first page are a separate figure.
@@ -65,7 +65,7 @@ GETS = 5
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     return {
         **crowd_strong_reads(),
         "unknown_id_strong_reads": unknown_id_strong_reads(),
@@ -120,7 +120,7 @@ def unknown_id_strong_reads() -> float:
 
 
 def record_rcus() -> dict[str, float]:
-    """Return the maximum reads of a record page: open, final, of thanks, and of new profiles."""
+    """Return the maximum read units for a record page: open, final, thanks, and new profiles."""
     largest: dict[str, float] = defaultdict(float)
     for count, claimed, shards in CASES:
         # In each shard, the cache assigns shares by number.

@@ -1,4 +1,4 @@
-"""Packets of any size for the bench of reads, and counted reads of their record pages."""
+"""Packets of any size for the reads bench, and counted reads of their record pages."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ failure.
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a bench's line, by its *key* there; *target* is `[must] <= 1.5` or empty."""
+    """One figure of a bench's line, under its *key*; *target* is `[must] <= 1.5` or empty."""
 
     key: str
     says: str
@@ -222,7 +222,7 @@ def formatted(value: Value) -> str:
 
 
 def quotes(kept: Kept, language: str = "en") -> str:
-    """Return a few figures of the page, in the words of the README of *language*."""
+    """Return a few of the page's figures, in the words of the README in *language*."""
     rows = []
     for path, chinese in QUOTED.items():
         name, _, key = path.partition(".")

@@ -73,7 +73,7 @@ class Run:
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     deployed = read_template()
     with ProcessPoolExecutor() as pool:
         ours = [pool.submit(run_ours, SHARES, count, deployed) for count in PAYOUTS]
@@ -126,7 +126,7 @@ def run_ours(
         return sum(share.settled_at_ms is not None for share in outcomes)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
-    # Errors only concern work that a use case may defer.
+    # The use case may log errors only about work that it defers.
     assert {name for name, _ in logger.errors} <= LEFT_FOR_LATER, logger.errors
     return run
 

@@ -29,7 +29,7 @@ MEMORY = "1500MB"
 
 
 def measure() -> dict[str, float]:
-    """Return the figures of the line."""
+    """Return the figures of this bench."""
     system = a_ledger()
     row_count = sum(len(system.dynamo.tables.get(table, {})) for table in tables())
     times = max(1, int(os.environ.get("ROWS") or ROWS) // row_count)

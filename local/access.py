@@ -26,7 +26,7 @@ OPTIONS = {
     "JWT_AUDIENCE": "audience",
     "UNIT": "unit",
 }
-"""Options of `make up`, with the field of each."""
+"""Options of `make up`, mapped to their fields."""
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _UNIT = re.compile(r"([A-Za-z][\w-]{0,15})(?:,([02]))?(?:,([^\s\d,]{1,8}))?")
 _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")

@@ -36,7 +36,7 @@ def check_concurrency(stage: str, functions: "LambdaClient") -> int:
 
 
 def has_distribution(front: Any) -> bool:  # noqa: ANN401 - a client of CloudFront
-    """Return whether CloudFront certainly serves this account: it has accepted a distribution.
+    """Return whether CloudFront certainly serves this account, because a distribution exists.
 
     CloudFront may refuse an account until AWS Support verifies it. No call shows this in advance.
     """

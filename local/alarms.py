@@ -1,6 +1,6 @@
-"""CloudWatch of the local stack: metrics from log lines, and states of the template's alarms.
+"""CloudWatch for the local stack: metrics from log lines, and states of the template's alarms.
 
-The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
+The emulator reads no metric from a log line, has no queue metrics, and ignores dimensions and
 missing data. This thread evaluates alarms like CloudWatch. The results of `redpacket count` and
 `redpacket doctor` are therefore the same as on AWS. Alarms on metric math are not deployed here.
 """
@@ -100,7 +100,8 @@ class Alarms:
             query = {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]}
             attributes = self._sqs.get_queue_attributes(**query)
             count = int(attributes["Attributes"]["ApproximateNumberOfMessages"])
-            # SQS has the age of the oldest message; here it is the time since the queue was empty.
+            # SQS reports the oldest message's age. This approximates it by the time since an empty
+            # queue.
             since_s = self._waiting_since_s.setdefault(url, now_s)
             if not count:
                 since_s = self._waiting_since_s[url] = now_s
@@ -116,7 +117,7 @@ class Alarms:
         )
 
     def _values(self, alarm: dict[str, Any]) -> Iterator[float]:
-        """Return the statistics of the present period and of the last whole ones that have data.
+        """Return the statistics of the current period and of the last complete periods with data.
 
         Periods begin at multiples of their length, like CloudWatch's. With periods
         that end now, two events could share a period, and the alarm would flap.

@@ -1,4 +1,4 @@
-"""Stored versions of artifacts in the template of a planned deployment.
+"""Writer of stored artifact versions into the template of a planned deployment.
 
 Days may pass between a plan and its execution, and the plan's role may write into SAM's bucket. A
 change set that names versions deploys the uploads of its plan, or fails.

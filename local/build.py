@@ -43,10 +43,10 @@ class Build:
 
 
 class Building:
-    """Build that runs during other work; one at a time, and stopped if its block ends early."""
+    """Background build; only one runs at a time, and it stops if its block ends early."""
 
     def __init__(self, say: Callable[[str], None], log: Path, root: Path = places.ROOT) -> None:
-        """Prepare to build the tree *root*, which is this one or that of another release."""
+        """Prepare to build the tree *root*: this repository, or the tree of another release."""
         self._say, self._log, self._root = say, log, root
         self._process: Process | None = None
 
@@ -127,7 +127,8 @@ def _package(folder: Path) -> None:
             source = (built / resource["Properties"][code]).resolve()
             resource["Properties"][code] = _archive(source, folder / f"{name}.zip")
     shutil.rmtree(built)
-    # Written last: a folder with a template is complete. A policy's date is plain text.
+    # Write the template last, so that its presence marks a complete folder. `default=str` converts
+    # the dates of policies.
     (folder / "template.json").write_text(json.dumps(template, default=str, ensure_ascii=False))
 
 
@@ -153,7 +154,7 @@ def _archive(source: Path, target: Path) -> dict[str, str]:
         for file in sorted(source.rglob("*")):
             if file.is_file():
                 archive.write(file, file.relative_to(source))
-    # A name of this build: CloudFormation updates a function whose archive has another name.
+    # The key names this build, because CloudFormation only updates a function with a new key.
     return {"Bucket": ARTIFACT_BUCKET, "Key": f"{target.parent.name}/{target.name}"}
 
 

@@ -1,8 +1,8 @@
-"""Contract of the Python client: `openapi.json` without the closed lists of answers.
+"""Contract for the Python client: `openapi.json` without closed lists of values in answers.
 
-`docs/reference/stability.md` lets a later version add words and codes to answers. Words of answers
-are plain texts, and each refusal is one `Problem`, whatever its code. Words of requests stay
-closed.
+`docs/reference/stability.md` lets a later version add words and codes to answers. Words in answers
+become plain strings, and each refusal is one `Problem`, whatever its code. Lists of words in
+requests stay closed.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Commands run, up and down of the Makefile."""
+"""Makefile commands `run`, `up` and `down`."""
 
 import fcntl
 import json

@@ -1,9 +1,9 @@
 """Proxy for the AWS emulator that makes transactions conflict like DynamoDB's.
 
-The emulator executes transactions one after another. Here each holds its items for a while before
-it is forwarded; conflicting calls are refused with the real service's messages (docs/adr/0004). All
-other calls pass unchanged. Items are identified by `pk` and `sk`, the keys of all tables of this
-project.
+The emulator executes transactions one after another. This proxy holds each transaction's items for
+a while before forwarding it. It refuses conflicting calls with the real service's messages
+(docs/adr/0004). All other calls pass unchanged. Items are identified by `pk` and `sk`, the keys of
+all tables of this project.
 """
 
 import argparse
@@ -29,7 +29,7 @@ ONGOING = "Transaction is ongoing for the item"
 IN_FLIGHT_MAX = 64
 
 Key: TypeAlias = tuple[str, str, str]
-"""A table and a key in it."""
+"""Table, and a partition and sort key in it."""
 
 
 class Conflicts:
@@ -58,7 +58,7 @@ class Conflicts:
                 request = json.loads(body)
                 keys = _keys(verb, request)
             except (ValueError, LookupError, TypeError, AttributeError):
-                pass  # The emulator rejects it.
+                pass  # The emulator rejects this request.
             else:
                 await self._meet(verb, request, keys, (scope, receive, send))
                 return
@@ -101,13 +101,13 @@ class Conflicts:
 
 
 def _verb(scope: Scope) -> str:
-    """Return the called operation of DynamoDB; "" for other services."""
+    """Return the name of the called DynamoDB operation; "" for other services."""
     target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
     return target.removeprefix(API) if target.startswith(API) else ""
 
 
 def _keys(verb: str, request: dict[str, Any]) -> list[Key]:
-    """Return the keys of a request's items, in its order."""
+    """Return the keys of a request's items, in request order."""
     if verb in SINGLE_WRITES:
         return [_key(request)]
     return [_key(arguments) for each in request["TransactItems"] for arguments in each.values()]

@@ -1,4 +1,4 @@
-"""Comparison of two versions of openapi.json: changes that break clients or receivers of webhooks.
+"""Comparison of two versions of openapi.json: changes that break clients or webhook receivers.
 
 `docs/reference/stability.md` has the promises. Requests may accept more. Answers and webhooks may
 gain fields, enumeration values and alternatives, but lose none. `tests/unit/local/test_contract.py`
@@ -29,7 +29,7 @@ class _Comparison:
         self._under_way: frozenset[tuple[str, str, bool]] = frozenset()
 
     def all(self) -> Iterator[str]:
-        """Yield the breaks of routes and webhooks."""
+        """Yield the breaking changes in routes and webhooks."""
         for kind in ("paths", "webhooks"):
             before, after = _operations(self._old, kind), _operations(self._new, kind)
             for key, operation in before.items():
@@ -101,7 +101,7 @@ class _Comparison:
                 yield from self._schema(place, *schemas, is_sent=is_sent)
 
     def _schema(self, place: str, old: Node, new: Node, *, is_sent: bool) -> Iterator[str]:
-        """Yield the breaks of a schema that clients send, or otherwise receive."""
+        """Yield the breaking changes in a schema that clients either send or receive."""
         pair = (old.get("$ref", ""), new.get("$ref", ""), is_sent)
         if pair in self._under_way:
             return

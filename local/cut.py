@@ -1,4 +1,4 @@
-"""Cut of a release: sets the version, whose only source is the package, and dates the changelog.
+"""Command that cuts a release: it sets the package's version and dates the changelog.
 
 python -m local.cut 1.2.0
 

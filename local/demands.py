@@ -1,4 +1,4 @@
-"""Rights that Step Functions' integrations demand of a machine's role, from AWS's documentation.
+"""Permissions that Step Functions integrations require of a machine's role, as AWS documents.
 
 The local stack evaluates each call of the state machine against them, and the tests check the role
 in every partition.
@@ -27,7 +27,7 @@ PAGES = {
     ),
     "lambda:invoke": "Invoke an AWS Lambda function with Step Functions",
 }
-"""Titles of AWS's pages by integration."""
+"""Titles of AWS's pages, keyed by integration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Place:
 
 
 def demands(integration: str, arguments: dict[str, Any], place: Place) -> list[Access]:
-    """Return the rights that a call of an integration demands."""
+    """Return the permissions that a call to an integration requires."""
     return list(_DEMANDS[integration](arguments, place))
 
 

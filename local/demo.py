@@ -1,7 +1,7 @@
 """Demonstration of `make demo`: packets of every kind, shown and verified on a new stack.
 
 Thirty users race for ten shares of the first packet. Then one packet of each kind follows: for
-recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
+recipients only, with a passphrase, with two steps, with each other split, and in a campaign with a
 quota. A lottery has goods and cash to win. In a group chat, 200 members tap a card with a hundred
 shares. One share of the next packet is taken, and the rest is refunded when it expires. The sender
 of the last packet pays through a provider, and its claimer withdraws the share. At the end every
@@ -146,7 +146,7 @@ def _race(show: _Demo) -> None:
 
 
 def _kinds(invited: list[str]) -> dict[str, dict[str, Any]]:
-    """Return packets by their headings."""
+    """Return packets, keyed by heading."""
     return {
         "in whole yuan, with small differences": {"split": "base_double_mean", "unit_fen": 100},
         "between 3 and 7 yuan, mostly near 5": {

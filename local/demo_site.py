@@ -1,4 +1,4 @@
-"""Pages of another origin that embed a packet of the stack of `make up`: `make demo-site`."""
+"""Third-party pages that embed a packet from the `make up` stack: `make demo-site`."""
 
 import os
 import subprocess

@@ -96,7 +96,7 @@ def _is_left_out(resource: dict[str, Any]) -> bool:
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return policies that the emulator evaluates like AWS, without saved queries and TLS.
 
-    AWS allows sending several messages with the right to send one; the emulator requires an action
+    On AWS, the permission to send one message also covers batches; the emulator requires an action
     named after that call, which IAM lacks. The emulator also ignores the projection of a
     BatchGetItem and the attributes of a put, one of which `ForAnyValue` requires. The emulator
     reads the origins that may call an API under the parameter names of the API's own calls. Alarms

@@ -28,10 +28,10 @@ from redpacket.platform.dynamodb.client import to_wire, values
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 10_000, "count": 100}
 FUNDS_FEN, TOO_MUCH_FEN = 100_000, 100
 LIFE_S = 3
-"""Seconds until a packet of the drill ends."""
+"""Lifetime of a drill's packet in seconds."""
 POISON = ("poison", "{}", "[]", "null")
 WEBHOOK = "shop"
-"""Id of the webhook in the example of the runbook's page."""
+"""Id of the webhook in the runbook page's example."""
 _CLAIM_TRIES = 20
 DAY_MS = 86_400_000
 
@@ -91,7 +91,7 @@ class Scene:
             _note(f"The {program} answers again")
 
     def pid(self, program: str) -> int:
-        """Return the process of a program. Raises StackError if the program is not the stack's."""
+        """Return a program's process id. Raises StackError if the program is not the stack's."""
         if (pid := self.stack["pids"].get(program)) is None:
             raise StackError(f"the stack did not start the {program}: stop your own by hand")
         return int(pid)
@@ -252,7 +252,7 @@ DRILLS: dict[tuple[str, str], tuple[Callable[[Scene, float], None], float]] = {
     ("BALANCE", "wrong"): (raise_balance, 0),
     ("BUDGET", "wrong"): (widen_budget, 0),
 }
-"""Faults and their seconds by variable and value."""
+"""Faults and their durations in seconds, keyed by variable and value."""
 
 
 def drill() -> None:

@@ -1,7 +1,8 @@
-"""AWS emulator without two of its delays, and with state machines' tasks and alarms elsewhere.
+"""AWS emulator without two of its delays; other modules run its state machine tasks and alarms.
 
-It unpacks every layer again for each process: Cold starts wait for these 3,000 files, and stopping
-a stack deletes them. After a call that logs nothing, it waits 50 ms for log lines.
+The original unpacks every layer again for each process. Cold starts wait for these 3,000 files, and
+stopping a stack deletes them. After a call that logs nothing, the original waits 50 ms for log
+lines.
 """
 
 import fcntl
@@ -61,7 +62,7 @@ class _Worker(lambda_runtime.Worker):  # type: ignore[misc]
 
     def _drain_stderr_bounded(self, *_: float) -> str:
         process = self._proc
-        if process is None:  # after an error
+        if process is None:  # An error has ended the process.
             return str(super()._drain_stderr_bounded())
         deadline = time.monotonic() + LOG_TIMEOUT_S
         while _unread_bytes(process.stderr) and time.monotonic() < deadline:
@@ -99,6 +100,6 @@ if __name__ == "__main__":
     zipfile.ZipFile = _Archive  # type: ignore[misc]
     lambda_runtime.Worker = _Worker
     stepfunctions._invoke_resource = _run_task  # noqa: SLF001
-    # local.alarms evaluates alarms. With each metric, the emulator would set another state.
+    # local.alarms evaluates alarms. The emulator would reset their states with each metric.
     cloudwatch._evaluate_all_alarms = lambda: None  # noqa: SLF001
     main()

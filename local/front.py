@@ -1,6 +1,6 @@
 """Front of a local stack, its only address: development tokens under /dev, the page, and the API.
 
-Replaces API Gateway's own address and the issuer of AWS. It forwards everything unchanged: it
+It replaces API Gateway's own address and the AWS issuer. It forwards everything unchanged: it
 neither decodes the path nor interprets headers and bodies, so that invalid requests reach the API
 as sent.
 """
@@ -27,7 +27,8 @@ from local.ports import HOST
 from local.serving import serve
 from redpacket.platform.text import find_invisible
 
-# Headers of one connection, or set by us: a proxy must not forward them (RFC 9110 §7.6.1).
+# Headers of one connection, or headers that we set: a proxy must not forward them (RFC 9110
+# §7.6.1).
 HOP_BY_HOP = frozenset(
     {
         *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),
@@ -38,8 +39,8 @@ HOP_BY_HOP = frozenset(
 ANSWER_TIMEOUT_S = 30.0
 # Shorter than the emulator's 75 s, so that we never write into a connection that it is closing.
 IDLE_TIMEOUT_S = 30.0
-# The emulator starts a process for every request while the others are busy, in 0.6 s of this
-# machine each; 30 concurrent users had their answers after 16 s. It is faster to queue requests
+# The emulator starts a process for every request while the others are busy, which takes 0.6 s each
+# on this machine; 30 concurrent users waited 16 s for their answers. It is faster to queue requests
 # here for a few warm processes, as a function's reserved concurrency would.
 IN_FLIGHT_MAX = 2 * (os.cpu_count() or 1)
 TEXT_LENGTH_MAX = 256
@@ -99,7 +100,7 @@ class Proxy:
         return [
             (b"host", b"%s:%d" % (HOST.encode(), self._port)),
             *headers,
-            # API Gateway adds these three; the emulator does not.
+            # API Gateway adds these three headers; the emulator does not.
             (b"x-forwarded-for", scope["client"][0].encode() if scope["client"] else b"unknown"),
             (b"x-forwarded-port", b"%d" % scope["server"][1]),
             (b"x-forwarded-proto", b"http"),

@@ -27,7 +27,7 @@ class Token:
 
 
 class Issuer:
-    """Issuer that signs tokens as *url* with the key pair in *key_file*, made if it is missing.
+    """Issuer that signs tokens as *url* with the key pair in *key_file*, created if it is missing.
 
     It also publishes the keys of the product's own issuer, from `issuer/jwks.json` beside that file
     (`local/issuer_keys.py`), because the API trusts only one issuer.

@@ -60,7 +60,7 @@ _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
     packets.PictureFile: ("image/*", pages.PICTURE_CACHING),
     log.Checkpoint: (log_pages.NOTE, log_pages.LOG_CACHING[0]),
 }
-"""Media type and caching of answers other than JSON."""
+"""Media type and cache policy of answers other than JSON."""
 
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
@@ -221,7 +221,7 @@ def errors_by_code() -> dict[str, type[RedPacketError]]:
 
 
 def codes_of(operation: Operation) -> set[str]:
-    """Return the problems that an operation may answer."""
+    """Return the codes of the problems that an operation may return."""
     return {error.code for error in _errors_of(operation)}
 
 
@@ -515,7 +515,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
     if operation.is_public:
         described["security"] = []
     elif operation.scopes:
-        # Each alone is enough.
+        # One of these scopes is enough.
         described["security"] = [{"user": [scope]} for scope in operation.scopes]
         named = " or ".join(f"`{scope}`" for scope in operation.scopes)
         more = f"{more} For tokens with the scope {named}.".lstrip()

@@ -1,8 +1,9 @@
 """Athena of the local stack, and the tasks of its state machine, over DuckDB.
 
 The emulator runs the definition of the state machine, and sends each task here. A task needs the
-rights that AWS demands of the machine's role. The emulator's own exports write no files. Therefore
-`AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which behaves like Athena.
+permissions that AWS requires of the machine's role. The emulator's own exports write no files.
+Therefore `AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which behaves like
+Athena.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Answer: TypeAlias = "dict[str, Any]"
 
 
 class TaskError(Exception):
-    """Error of a task, by the name that the machine's Retry and Catch match."""
+    """Task error with the name that the machine's Retry and Catch match."""
 
     def __init__(self, error: str, cause: str) -> None:
         super().__init__(cause)
@@ -50,7 +51,7 @@ class TaskError(Exception):
 
 
 class Orchestration:
-    """Tasks of the state machine, and queries, of one stack."""
+    """Queries and state machine tasks of one stack."""
 
     def __init__(
         self,
@@ -63,19 +64,19 @@ class Orchestration:
         self._folder = folder
         self._lock = threading.RLock()
         self._snapshots: dict[str, dict[str, Rows]] = {}
-        """Rows of all tables by export time; an increment is the difference of two."""
+        """Rows of all tables, keyed by export time; an increment is the difference between two."""
         self._exports: dict[str, Answer] = {}
-        """Descriptions by ARN."""
+        """Export descriptions, keyed by ARN."""
         self._databases: dict[str, str] = {}
-        """Times of exports by database."""
+        """Export times, keyed by database."""
         self._ducks: dict[str, Duck] = {}
         self._reports: Duck | None = None
         """Rows of the last run whose reports were shown."""
         self._queries: dict[str, Found | str] = {}
-        """Rows by query, or the error."""
+        """Rows or error of each query, keyed by its id."""
 
     def run_task(self, resource: str, arguments: Answer) -> Answer:
-        """Call an integration if the machine's role has the rights. Raises TaskError."""
+        """Call an integration if the machine's role has the permissions. Raises TaskError."""
         machine = self._machine()
         integration = integration_of(resource, machine.place.partition)
         for access in demands(integration, arguments, machine.place):

@@ -1,4 +1,4 @@
-"""Check of `make release`: it installs each package in an empty folder and uses it."""
+"""Package check in `make release`: it installs each package in an empty folder and uses it."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ process.exit(0);
 
 
 def command(folder: Path) -> None:
-    """Install the wheel of the command, and call it and the verifier."""
+    """Install the command's wheel, and run the command and the verifier."""
     _install(folder, f"redpacket-{redpacket.__version__}-py3-none-any.whl")
     told = _run(folder, "bin/redpacket", "--version")
     if told != f"redpacket {redpacket.__version__}":

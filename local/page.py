@@ -49,7 +49,7 @@ _SCRIPTS: Final = " ".join(script for each in setups().values() for script in ea
 _POLICIES: Final = " ".join(policy for each in setups().values() for policy in each.policies)
 
 SECURITY_HEADERS: Final = {
-    # template.yaml has the same, and also allows connections to the issuer's host.
+    # template.yaml has the same policy, and also allows connections to the issuer's host.
     "content-security-policy": f"default-src 'none'; script-src 'self' {_SCRIPTS}; "
     f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
     "manifest-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -64,7 +64,7 @@ SECURITY_HEADERS: Final = {
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
 _PACKET_TEST: Final = re.compile(r"/\^(\S+)\$/\.test\(path\) && !request\.headers\[")
-# Modules for pages of other origins: the element, its versioned copies, and its languages.
+# Modules for third-party pages: the element, its versioned copies, and its languages.
 _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
 
@@ -107,14 +107,14 @@ def _document(path: str) -> str:
 
 @cache
 def _packet_path() -> re.Pattern[str]:
-    """Return the pattern of a packet's path, from the function of template.yaml."""
+    """Return the pattern of a packet's path, from the function in template.yaml."""
     code = read_template()["Resources"]["PagePaths"]["Properties"]["FunctionCode"][0]
     (form,) = _PACKET_TEST.findall(code)
     return re.compile(form)
 
 
 def _is_crawler(scope: Scope) -> bool:
-    """Return whether a chat's crawler visits a packet, by the rule of template.yaml."""
+    """Return whether a chat's crawler visits a packet, by the rule in template.yaml."""
     headers = Headers(scope=scope)
     return (
         _packet_path().fullmatch(scope["path"]) is not None

@@ -49,7 +49,7 @@ class Process:
                 pass_fds=[listener.fileno()] if listener else [],
             )
         if listener:
-            listener.close()  # So nothing answers once the program has ended.
+            listener.close()  # Now no process answers once the program has ended.
 
     @property
     def pid(self) -> int:

@@ -1,4 +1,4 @@
-"""Step of `make check` for the last release's promises and the commit subjects since then.
+"""Step of `make check` that compares the contract with the last release and checks commits.
 
 The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
 clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. A folder
@@ -34,7 +34,7 @@ def check(root: Path) -> str:
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         _fetch_history(root)
-    # An uncommitted version begins with this tree.
+    # An uncommitted change of the version begins a new release with this tree.
     is_new = bool(_git(root, "diff", "--name-only", "HEAD", *_CHANGED))
     since = "HEAD" if is_new else last_release(root)
     broken = long_subjects(root, f"{since}..")
@@ -53,7 +53,7 @@ def last_release(root: Path, at: str = "HEAD") -> str:
 
 
 def long_subjects(root: Path, commits: str) -> list[str]:
-    """Return the subjects that are too long; merges, which a tool names, are left out."""
+    """Return the subjects that are too long; merges are left out, because a tool names them."""
     subjects = _git(root, "log", "--no-merges", "--format=%h %s", commits).splitlines()
     longer = (each for each in subjects if len(each.partition(" ")[2]) > SUBJECT_MAX)
     return [f"a subject has more than {SUBJECT_MAX} characters: {each}" for each in longer]

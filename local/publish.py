@@ -75,7 +75,7 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
 def _operators_auth(
     outputs: dict[str, str], parameters: dict[str, str], region: str
 ) -> dict[str, str] | None:
-    """Return the operators' sign-in to the console, or None if it is that of the users."""
+    """Return the operators' sign-in to the console, or None if it is the users' sign-in."""
     issuer = parameters.get("OperatorIssuer", "")
     if client_id := outputs.get("ConsoleClientId"):
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"

@@ -1,4 +1,4 @@
-"""Recorder of docs/tour.webp and pictures of its scenes on the stack of `make up`.
+"""Recorder of docs/tour.webp and pictures of its scenes on the `make up` stack.
 
 The scenes are opening with a face and thanks, the sender's notices, a round of rain with its
 podium, console, stage and proof.

@@ -71,7 +71,7 @@ def alarms() -> str:
 
 
 def settings() -> str:
-    """Return a table of the functions' variables, with functions and meaning of each."""
+    """Return a table of the functions' variables, with the functions and the meaning of each."""
     template = read_template()
     common = template["Globals"]["Function"]["Environment"]["Variables"]
     variables = {
@@ -197,7 +197,7 @@ TABLES = {
     WEBHOOKS: ("webhooks", webhooks),
     DECISIONS: ("decisions", decisions),
 }
-"""Pages with a generated part: its mark and its text."""
+"""Mark and writer of the generated part in each page."""
 
 
 def filled(page: Path) -> str:

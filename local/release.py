@@ -1,8 +1,8 @@
-"""Steps of `make deploy` around `sam deploy`: checks, the stamp of the release, old versions.
+"""Steps of `make deploy` around `sam deploy`: checks, the release stamp, and old versions.
 
 For China it also omits conditions that CloudFormation does not support there. A function's alias
-points to a published version. SAM publishes one only if the function's text in the template has
-changed, and not if only the value of a parameter or a reference has. Therefore each deployment
+points to a published version. SAM publishes a version only if the function's text in the template
+has changed. A changed value of a parameter or a reference is not enough. Therefore each deployment
 writes its own time into the built template.
 
 python -m local.release platform|stamp|prune dev|prod
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BUILT = places.ROOT / ".aws-sam" / "build"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
 _MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
-"""ELF machine numbers by Lambda's names of these processors."""
+"""Lambda's processor names, keyed by ELF machine number."""
 
 
 def settings_of(stage: str, root: Path = places.ROOT) -> dict[str, Any]:

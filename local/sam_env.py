@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 Variables = dict[str, dict[str, str]]
-"""Variables of functions by the functions' logical ids."""
+"""Variables of each function, keyed by its logical id."""
 
 ENV_FILE = places.LOCAL / "env.json"
 BUILT = places.ROOT / ".aws-sam" / "local" / "build" / "template.yaml"
@@ -45,7 +45,7 @@ _FROM_CONTAINERS = HOST if platform.system() == "Linux" else "host.docker.intern
 def read_variables(
     stacks: "CloudFormationClient", functions: "LambdaClient", stack_name: str
 ) -> Variables:
-    """Return the variables of each function of a stack by its logical id."""
+    """Return the variables of each function of a stack, keyed by logical id."""
     pages = stacks.get_paginator("list_stack_resources").paginate(StackName=stack_name)
     names = {
         resource["LogicalResourceId"]: resource["PhysicalResourceId"]

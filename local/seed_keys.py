@@ -1,4 +1,4 @@
-"""Keys of seeds: every stack has its own; tests and benches use published ones."""
+"""Seed keys: every stack has its own; tests and benches use published keys."""
 
 from __future__ import annotations
 

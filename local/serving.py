@@ -1,4 +1,4 @@
-"""Server of one program of the local stack, until the process is stopped."""
+"""Server for one program of the local stack, which runs until the process is stopped."""
 
 import os
 import socket

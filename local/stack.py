@@ -52,7 +52,7 @@ WAIT_SCALE = 2 / 900
 CACHE = "cache"
 EMULATOR = Path(__file__).with_name("emulator.py")
 STOPPED = "emulator.stopped"
-"""Files that an emulator left in the state folder."""
+"""Folder, in the state folder, with the files that a stopped emulator left."""
 
 
 def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
@@ -71,7 +71,7 @@ def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its 
 
 
 class Stack:
-    """Running stack and its state folder; stopped when its block or this process ends."""
+    """Running stack and its state folder; it stops when its block or this process ends."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Stack:
 
     @property
     def issuer(self) -> str:
-        """The developer's own issuer of users' tokens, or an empty text."""
+        """The developer's own issuer of users' tokens, or an empty string."""
         return self._access.issuer
 
     @property
@@ -409,7 +409,7 @@ class Stack:
             "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
             "REDIS_HOST": HOST,
             "REDIS_PORT": str(self.ports.cache),
-            # Its functions get this.
+            # The functions also get this variable.
             "AWS_ENDPOINT_URL": f"http://{HOST}:{self.aws_port}",
         }
         # -P keeps modules beside it from being imported.

@@ -3,7 +3,7 @@
 python -m local.teardown dev|prod [--all]
 
 Tables, secrets, the log's key, and the user pool hold money and names, and stay, unless --all
-declares that none of it was real.
+declares that none of this data is real.
 """
 
 import argparse

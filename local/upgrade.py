@@ -1,6 +1,6 @@
 """Check of `make deploy` that the deployed stack survives the upgrade.
 
-Campaigns of earlier releases could draw by a public beacon, and this release has none
+Campaigns of earlier releases could draw with a public beacon, and this release has none
 (docs/adr/0032). Therefore the upgrade waits until those campaigns have ended.
 """
 

@@ -1,4 +1,4 @@
-"""User id key of tests: published. Every stack, including a local one, has a random key."""
+"""Published user id key for tests. Every stack, including a local one, has a random key."""
 
 from redpacket.platform.user import UserIds
 

@@ -1,4 +1,4 @@
-"""Exports of tables as DynamoDB writes them, and DuckDB over them."""
+"""Table exports as DynamoDB writes them, and DuckDB over them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from redpacket.reconciliation.use_cases.statements import (
 ROWS_PER_FILE = 100_000
 
 Rows: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
-"""Rows of a table by their keys."""
+"""Rows of a table, keyed by partition and sort key."""
 
 
 def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:

@@ -1,4 +1,4 @@
-"""Command blocks of the documents, for tests that run them like a reader."""
+"""Command blocks in the documents, for tests that run them like a reader."""
 
 import re
 import subprocess

@@ -1,6 +1,4 @@
-"""Stand-ins that fail like the real services: before, after or without a known result, at each
-I/O.
-"""
+"""Stand-ins that fail like the real services at each I/O: before or after it, or in doubt."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence

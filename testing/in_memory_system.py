@@ -277,7 +277,7 @@ class InMemorySystem:
         self.stand_on(client)
 
     def before_first_transaction(self, do: Callable[[list[Any]], object]) -> None:
-        """Call *do* once."""
+        """Call *do* once, before the first transaction."""
         pending = [do]
 
         def once(operations: list[Any]) -> None:
@@ -629,7 +629,7 @@ class InMemorySystem:
         return differences + self._lost_people()
 
     def host_ids(self) -> dict[str, str]:
-        """Return the host's ids by user id."""
+        """Return the host's ids, keyed by user id."""
         rows = scan_rows(self.dynamo, "profiles")
         return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 

@@ -87,7 +87,8 @@ def _alarms(session: Session) -> Iterator[Finding]:
     query = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
     alarms = cloudwatch.describe_alarms(**query)["MetricAlarms"]
     for alarm in alarms:
-        # The update also moves while the state stays; the emulator has no time of the transition.
+        # Prefer the time of the transition, because an update may keep the state. The emulator
+        # lacks it.
         at = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
         since = f"{alarm['AlarmName']} since {at}"
         yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"

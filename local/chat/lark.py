@@ -42,7 +42,7 @@ ALLOWED: dict[str, frozenset[str]] = {
 
 
 class Refusal(Exception):
-    """Refused call of the bot."""
+    """Error for a refused bot call."""
 
     def __init__(self, status: int, code: int, why: str, reset_s: int = 0) -> None:
         super().__init__(why)
@@ -51,7 +51,7 @@ class Refusal(Exception):
 
 @dataclass
 class Content:
-    """Content of a message, as members see it."""
+    """Message content as members see it."""
 
     runs: list[Run]
     buttons: list[dict[str, str]] = field(default_factory=list)
@@ -79,7 +79,7 @@ def signed(call: Mapping[str, Any], key: str, at_s: int) -> tuple[dict[str, str]
 
 
 class LarkSimulator(Platform):
-    """API of one app with one group."""
+    """API for one app with one group."""
 
     name = "lark"
     bot_name = "红包"
@@ -103,7 +103,7 @@ class LarkSimulator(Platform):
         return Chat(f"oc_{person.key}", person.name, person.key)
 
     def routes(self) -> list[Route]:
-        """Return the routes of the bot."""
+        """Return the routes that the bot calls."""
         api = "/lark/open-apis"
         messages = f"{api}/im/v1/messages"
         token = f"{api}/auth/v3/tenant_access_token/internal"

@@ -21,7 +21,7 @@ GROUP = "group"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Member of the group; *number* determines the id at the platform."""
+    """Member of the group; *number* determines the id on the platform."""
 
     key: str
     name: str
@@ -116,7 +116,7 @@ class Platform(ABC):
         self.deliveries: list[dict[str, Any]] = []
         """Calls to the bot with their statuses."""
         self.refused: list[str] = []
-        """Reasons of refused calls of the bot."""
+        """Reasons for refused bot calls."""
         self.retry_scale = 1.0
         self._numbers = itertools.count(1)
         self.last: dict[str, asyncio.Task[None]] = {}
@@ -136,7 +136,7 @@ class Platform(ABC):
 
     @abstractmethod
     def routes(self) -> list[Route]:
-        """Return the routes of the bot."""
+        """Return the routes that the bot calls."""
 
     @abstractmethod
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:
@@ -144,7 +144,7 @@ class Platform(ABC):
 
     @abstractmethod
     def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
-        """Deliver a tap with *data*, which a forged client chooses, or with a form's values."""
+        """Deliver a tap with *data*, which a forged client can choose, or with a form's values."""
 
     def chat_of(self, place: str, person: Person) -> Chat:
         """Return the group, or the private chat of *person*."""
@@ -164,7 +164,7 @@ class Platform(ABC):
         self.toasts[person_key].append(shown)
 
     def in_turn(self, queue: str, delivery: Coroutine[Any, Any, None]) -> None:
-        """Run *delivery* after all earlier ones of its queue."""
+        """Run *delivery* after all earlier deliveries in its queue."""
         before = self.last.get(queue)
 
         async def run() -> None:
@@ -177,7 +177,7 @@ class Platform(ABC):
     async def post(
         self, body: bytes, headers: Mapping[str, str], timeout_s: float
     ) -> httpx.Response | None:
-        """Call the bot; None means a call without an answer in time."""
+        """Call the bot; return None if it does not answer in time."""
         if self._client is None:
             self._client = httpx.AsyncClient(trust_env=False, transport=self.transport)
         url, answer = f"{self.callback_url}/{self.name}", None

@@ -1,4 +1,4 @@
-"""Simulators over HTTP: the platforms' own routes, and the page of the group chats."""
+"""HTTP server for the simulators: the platforms' own routes, and the page of the group chats."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +70,7 @@ def _write(platform: Platform, person: Person, body: dict[str, Any]) -> None:
 
 
 def _tap(platform: Platform, person: Person, body: dict[str, Any]) -> None:
-    """Tap a button; *data* in place of the button's own is a forged tap; *form* has values."""
+    """Tap a button; *data* replaces the button's own data for a forged tap; *form* has values."""
     chat = platform.chat_of(body.get("place", "group"), person)
     shown = chat.find(body["message"])
     if shown is None:

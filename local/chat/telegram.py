@@ -24,7 +24,7 @@ TAGS = frozenset({"b", "strong", "i", "em", "u", "s", "code", "pre"})
 
 
 class Refusal(Exception):
-    """Refused call of the bot."""
+    """Error for a refused bot call."""
 
     def __init__(self, status: int, why: str, **parameters: object) -> None:
         super().__init__(why)
@@ -87,7 +87,7 @@ class TelegramSimulator(Platform):
         return Chat(str(_id(person)), person.name, person.key, is_open=False)
 
     def routes(self) -> list[Route]:
-        """Return the routes of the bot."""
+        """Return the routes that the bot calls."""
         return [Route("/telegram/bot{token}/{method}", self._call, methods=["POST"])]
 
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:

@@ -62,7 +62,7 @@ class WallClock:
 
 
 class Gateway:
-    """A provider's books of one merchant."""
+    """A provider's books for one merchant."""
 
     def __init__(
         self, clock: Clock, policy: Policy, report: Callable[[Made], object] = lambda _: None
@@ -78,7 +78,7 @@ class Gateway:
         self.transfers: dict[str, Transfer] = {}
         self.consents: dict[str, Consent] = {}
         self.book: list[Line] = []
-        # Movements that lock money from the request of a transfer until it is paid or unlocked.
+        # Movements that lock money from a transfer's request until it is paid or unlocked.
         self.locks: list[Line] = []
 
     # -- money in
@@ -157,7 +157,7 @@ class Gateway:
         paid: Transaction | None = None,
         is_forced: bool = False,
     ) -> Refund:
-        """Refund like an operator at the merchant's console, under a new number."""
+        """Refund like an operator in the merchant's console, under a new number."""
         paid = paid or next(iter(order.transactions), None)
         if paid is None or (
             not is_forced and amount_fen > paid.amount_fen - self.refunded_fen(paid)
@@ -205,7 +205,7 @@ class Gateway:
     def move(
         self, transfer: Transfer, state: str, reason: str = "", at_ms: int | None = None
     ) -> None:
-        """Move a transfer to another state, now or earlier; a final state never changes."""
+        """Move a transfer to another state, now or at *at_ms*; a final state never changes."""
         if transfer.state in FINAL:
             raise Refused(409, "FINAL", f"the transfer is {transfer.state}")
         transfer.state, transfer.reason = state, reason
@@ -336,7 +336,7 @@ def digest(*of: object, digits: int) -> str:
 
 
 def wall_s() -> int:
-    """Return the time of this machine, which signatures carry."""
+    """Return this machine's time, which signatures contain."""
     return int(time.time())
 
 

@@ -109,7 +109,7 @@ class Deliveries:
             await self._send(message, Mode.OK)
 
     async def _post(self, message: Message, posted: Posted, kind: str) -> bool:
-        """Post once and return whether the receiver accepted it."""
+        """Post a message once, and return whether the receiver accepted it."""
         body, headers = posted
         status: int | None = None
         headers = {**headers, "Content-Type": "application/json"}

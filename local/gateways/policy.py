@@ -1,4 +1,4 @@
-"""Behavior of a provider: faults of calls, notices and statements."""
+"""Behavior of a provider: faults in calls, notices and statements."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Meeting:
     is_carried_out: bool = True
     hang_ms: int = 0
     refusal: Refused | None = None
-    """Response for the caller in place of the answer."""
+    """Response that the caller gets instead of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Policy:
         )
 
     def draw(self, among: frozenset[Mode], subject: str) -> Mode:
-        """Draw the mode of *subject* for this call from those *among*; otherwise return OK."""
+        """Draw the mode for this call about *subject*; return OK if the mode is not in *among*."""
         kind = min(among)
         self._drawn[f"{kind}/{subject}"] += 1
         count = self._drawn[f"{kind}/{subject}"]

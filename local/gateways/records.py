@@ -102,7 +102,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Movement of money, as a day's statement has it."""
+    """Movement of money, as a day's statement lists it."""
 
     kind: str
     number: str

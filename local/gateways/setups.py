@@ -39,7 +39,7 @@ class Setup(ABC):
     enabled_by: str
     """Parameter that enables the provider."""
     scripts: Sequence[str] = ()
-    """Scripts of other hosts that the page loads; template.yaml has the same."""
+    """Third-party scripts that the page loads; template.yaml has the same list."""
     only_unit: str = ""
     """Name of the only unit of account that the provider moves; empty for any."""
     is_simulated: bool = True
@@ -70,7 +70,7 @@ class Setup(ABC):
 
 @cache
 def setups() -> dict[str, Setup]:
-    """Return the setups of all folders by the provider's name."""
+    """Return the setups from all folders, keyed by provider name."""
     names = sorted(found.name for found in pkgutil.iter_modules(gateways.__path__) if found.ispkg)
     return {name: import_module(f"local.gateways.{name}.setup").SETUP for name in names}
 

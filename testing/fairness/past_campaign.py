@@ -1,4 +1,4 @@
-"""Campaign of an earlier release, whose draws used a round of a public beacon."""
+"""Campaign from an earlier release, whose draws used a round of a public beacon."""
 
 from redpacket.fairness.dynamodb.keys import beacon_round
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon

@@ -23,7 +23,7 @@ from testing.platform.fake_tables import Item
 
 
 class _Stock:
-    """Unit numbers of a prize, or of its units of one day."""
+    """Unit numbers of a prize, or of one day's units."""
 
     def __init__(self) -> None:
         self.issued_no = 0

@@ -265,7 +265,7 @@ def wait_until(
 
 
 OWN_WALLET = pytest.StashKey[Side]()
-"""Wallet that `wallet_check` checks, in the configuration of pytest."""
+"""Wallet that `wallet_check` checks, stored in pytest's configuration."""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from local.template import read_template
 from redpacket.platform.settings import Tables
 
 TABLES = {name: f"{name.title()}Table" for name in Tables._fields}
-"""Resources of the template, by the tables' short names."""
+"""Resources of the template, keyed by the tables' short names."""
 
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5

@@ -75,7 +75,7 @@ BINARY = "/transparency/tile/{proxy}"
 """Path whose answers are bytes. tests/unit/fairness/test_tiles.py checks them."""
 
 FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
-"""Random cases for each route without parameters, because all its cases are equal."""
+"""Number of random cases for each route without parameters, because all its cases are equal."""
 
 OF_STATE = {
     code
@@ -175,7 +175,7 @@ SAFE_SWITCH = "withdraw"
 """Switch turned on in place of any other, because the fuzz needs sends, grabs and draws."""
 
 LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw"}
-"""Limits of one user, by route."""
+"""Limits of one user, keyed by route."""
 
 # ---------------------------------------------------------------- checks
 

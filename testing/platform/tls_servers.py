@@ -120,7 +120,7 @@ def some_fronts(context: ssl.SSLContext, number: int) -> Iterator[list[Front]]:
 
 @contextmanager
 def tls_before(port: int, context: ssl.SSLContext) -> Iterator[int]:
-    """Serve TLS in front of a plain *port*; yield the port to connect to."""
+    """Serve TLS in front of a plain *port*; yield the TLS port."""
     with some_fronts(context, 1) as (front,):
         front.target = port
         yield front.port

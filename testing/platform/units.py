@@ -15,10 +15,10 @@ from testing.fakes import locate
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
 TRANSACTIONAL = 2
-"""Factor for a write in a transaction: DynamoDB prepares it, then commits it."""
+"""Factor for a write in a transaction, which DynamoDB first prepares and then commits."""
 
 Indexes: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
-"""Key attributes of each index, by table."""
+"""Key attributes of each index, keyed by table."""
 
 Item: TypeAlias = dict[str, Any]
 

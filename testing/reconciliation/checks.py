@@ -159,7 +159,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Won unit of a prize, from its whole stock or, with *day*, from that day's stock."""
+    """Won unit of a prize, from the whole stock or, with *day*, from the stock of that day."""
 
     prize_id: str
     number: int
@@ -362,7 +362,7 @@ def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Differen
 
 
 def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> list[Difference]:
-    """I1: an entry whose other side is a packet names one that exists."""
+    """I1: an entry whose other side is a packet names an existing packet."""
     accounts = {packet_account(packet_id) for packet_id in packet_ids}
     return [
         Difference(

@@ -348,7 +348,7 @@ NOT_IN_SQL = {
 }
 
 NEEDS_A_BASE = {"check_kept"}
-"""Checks that compare changed rows with the run before."""
+"""Checks that compare changed rows with the previous run."""
 
 FOUND_BY = {
     # Balances are compared with entries, and entries with all rows that hold money.

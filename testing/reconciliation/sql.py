@@ -1,4 +1,4 @@
-"""Proofs of the SQL statements of reconciliation.
+"""Proofs of reconciliation's SQL statements.
 
 `make sql-parity`: two engines interpret them alike. `make sql-faults`: each check finds its planted
 fault in a full export and in an increment. Over random ledgers, clean and then forged in an
@@ -67,7 +67,7 @@ CHANGED = {
     "packets": ("claimed_fen", "refunded_fen", "claimed_count"),
     "quotas": ("claim_count",),
 }
-"""Numbers that a forger changes, by table."""
+"""Numbers that a forger changes, keyed by table."""
 
 
 def statements() -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ class Packet:
     total_fen: int
     phrase: str = ""
     claims: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Share number and amount by the claimer's name."""
+    """Share number and amount, keyed by the claimer's name."""
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class Person:
     won_fen: int = 0
     is_bound: bool = False
     draws: dict[str, str] = field(default_factory=dict)
-    """Outcomes by id."""
+    """Outcomes, keyed by draw id."""
     sent: list[Packet] = field(default_factory=list)
     taken: dict[str, tuple[int, int]] = field(default_factory=dict)
     payments: dict[str, tuple[str, int]] = field(default_factory=dict)

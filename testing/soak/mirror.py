@@ -1,4 +1,4 @@
-"""Mirror of a host: balances and packets from events, as docs/reference/webhooks.md describes."""
+"""Host's mirror of balances and packets from events, as docs/reference/webhooks.md describes."""
 
 from collections import defaultdict
 from typing import Any
@@ -45,7 +45,7 @@ class Mirror:
 
 
 def balances(events: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the amount that events moved, by user."""
+    """Return the amount that events moved for each user."""
     moved: dict[str, int] = defaultdict(int)
     debited: dict[str, int] = {}
     for event in events:

@@ -43,7 +43,7 @@ class Troubles:
         self._version = 0
         self._left: list[Callable[[random.Random], None]] = []
         self.lost: dict[str, int] = {}
-        """Number of lost rows, by table."""
+        """Number of lost rows in each table."""
 
     # ---------------------------------------------------------------- processes
 
@@ -97,7 +97,7 @@ class Troubles:
                 os.kill(pid, signal.SIGCONT)
 
     def fail_receiver(self, chance: random.Random) -> None:
-        """Let the receiver be down, slow, or lose its answers."""
+        """Make the receiver unavailable or slow, or let it lose its answers."""
         with self.watch.fault("receiver fails"), client(self.stack.receiver) as receiver:
             for mode in (chance.choice(("down", "slow", "lost")), "down", "ok"):
                 receiver.put(f"/_fake/{WEBHOOK}", json={"mode": mode})

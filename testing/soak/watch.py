@@ -38,7 +38,7 @@ CAUSES: dict[str, str] = {
     "receiver frozen": "^/admin/webhooks",
     "receiver fails": "^/admin/webhooks",
 }
-"""Paths whose 5xx a fault can cause, by fault."""
+"""Paths whose 5xx answers a fault can cause, keyed by fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Watch:
     slow: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
-    """Successes by feature."""
+    """Number of successes for each feature."""
     violations: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     _windows: list[tuple[str, float, float]] = field(default_factory=list)

@@ -44,7 +44,7 @@ class OwnWallet(HostSetup):
         self._url, self._secret = url, secret
 
     def secrets(self, _state_dir: Path) -> dict[str, Path]:
-        """Return the file, made if it is missing."""
+        """Return the file, and create it if it is missing."""
         from local.gateways.host.simulator import WalletSecrets
 
         WalletSecrets.of(self._secret)

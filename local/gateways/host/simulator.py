@@ -39,14 +39,14 @@ REFUSALS = {"NOT_ENOUGH": "out_of_funds", "USER_NOT_AUTHORIZED": "not_authorized
 
 @dataclass(frozen=True, slots=True)
 class WalletSecrets:
-    """Each direction has its own secret, so that no side's signature is valid for the other."""
+    """Secrets of the two directions; they differ, so that a signature is only valid in one."""
 
     call_secret: str
     result_secret: str
 
     @classmethod
     def of(cls, file: Path) -> Self:
-        """Return the secrets in *file*; made when they are missing."""
+        """Return the secrets in *file*, and create them if they are missing."""
         if not file.exists():
             made = cls(*(PREFIX + b64encode(secrets.token_bytes(32)).decode() for _ in range(2)))
             write_secret(file, json.dumps(asdict(made)))
@@ -80,7 +80,7 @@ class Host(Provider):
         await super().forget(body)
 
     def routes(self) -> list[Route]:
-        """Return the one route."""
+        """Return the only route."""
         return [Route("/wallet", self._call, methods=["POST"])]
 
     def message(self, made: Made) -> Message | None:

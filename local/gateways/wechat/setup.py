@@ -17,11 +17,11 @@ AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
 """Production URL at which WeChat's browser gets the code that links an account."""
 
 PICTURE_HOST = "thirdwx.qlogo.cn"
-"""Host of WeChat's own pictures of users."""
+"""Host of WeChat's user pictures."""
 
 
 class WeChatSetup(Setup):
-    """Secrets of the merchant and of the issuer, and the app of the page."""
+    """Secrets of the merchant and of the issuer, and the page's app."""
 
     program = "gateway"
     port = 18443
@@ -49,7 +49,7 @@ class WeChatSetup(Setup):
         return {"WeChatAppId": json.loads(_merchant(state_dir).read_text())["app_id"]}
 
     def page(self, parameters: Parameters, url: str = "") -> dict[str, str] | None:
-        """Return the app, and the address that names its users."""
+        """Return the app, and the address that identifies its users."""
         app_id = parameters.get("WeChatAppId")
         authorize_url = f"{url}{AUTHORIZE}" if url else AUTHORIZE_URL
         if not app_id:

@@ -94,7 +94,7 @@ class WeChat(Provider):
         self.files: dict[str, bytes] = {}
         # Purpose of a token or ticket, with the value and its end.
         self.lent: dict[str, tuple[str, int]] = {}
-        # Names by access token of users who agreed to share them.
+        # Names of users who agreed to share them, keyed by access token.
         self.named: dict[str, str] = {}
 
     def user_of(self, name: str) -> str:
@@ -123,7 +123,7 @@ class WeChat(Provider):
             self._served("GET", "/v3/bill/tradebill", "statement", self._trades),
             self._served("GET", "/v3/bill/fundflowbill", "statement", self._flows),
             Route("/v3/billdownload/file", self._download),
-            # Certificates also need it, because merchants with a public key have none to fetch.
+            # A request for certificates gets this answer, because a public key replaces them.
             self._served("GET", "/v3/{path:path}", "unknown", _unknown),
             Route("/connect/oauth2/authorize", self._authorize),
             Route("/sns/oauth2/access_token", self._login("code")),
@@ -493,7 +493,7 @@ class WeChat(Provider):
         return JSONResponse(told)
 
     async def _refusal(self, call: Call, wrong: dict[tuple[int, str], bool]) -> JSONResponse | None:
-        """Return the error, an answer with status 200, of a call outside API v3."""
+        """Return the error for a call outside API v3, an answer with status 200."""
         meeting = self.gateway.policy.meet(self.gateway, call)
         await asyncio.sleep(meeting.wait_ms / MS_PER_S)
         busy = meeting.refusal

@@ -55,7 +55,7 @@ class GatewayKeys:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Return the keys in *folder*, made if they are missing.
+        """Return the keys in *folder*, and create them if they are missing.
 
         `merchant.json` is the merchant's part, `gateway.pem` the provider's own.
         """
@@ -63,7 +63,8 @@ class GatewayKeys:
         if not merchant_file.exists():
             own = make_private_key()
             write_secret(own_file, private_text(own))
-            # Written last, so that an interrupted start makes all of them again.
+            # Write this file last, so that the start after an interruption creates all of them
+            # again.
             write_secret(merchant_file, json.dumps(asdict(_make_merchant(own))))
         merchant = Merchant(**json.loads(merchant_file.read_text()))
         made = cls(_load(own_file.read_text()), merchant, {}, merchant_file)
@@ -167,13 +168,13 @@ def make_private_key() -> rsa.RSAPrivateKey:
 
 
 def private_text(key: rsa.RSAPrivateKey) -> str:
-    """Return the text of a key pair."""
+    """Return a key pair as PEM text."""
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     return key.private_bytes(encoding, form, serialization.NoEncryption()).decode()
 
 
 def public_text(key: rsa.RSAPublicKey) -> str:
-    """Return the text of a public key."""
+    """Return a public key as PEM text."""
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     return key.public_bytes(serialization.Encoding.PEM, form).decode()
 
