@@ -6,6 +6,7 @@ make soak MINUTES=30 SEED=1
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from testing.soak.watch import Watch
 FIRST_RELEASE = "15ff6e46"
 """Commit to upgrade from until the first release: the last one that broke stored rows."""
 PEOPLE, NAIVE = 300, 24
+KEPT = places.LOCAL / "soak"
 SHOWN, SHOWN_ALIKE = 8, 12
 """Shown failures of each group, and the number of equal first characters in a group."""
 FEATURES = (
@@ -85,7 +87,21 @@ def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, A
         say("The crowd has left")
         agreement = Agreement(crowd, troubles)
         agreement.check()
+        if watch.violations:
+            keep(stack, folder)
     return watch, agreement
+
+
+def keep(stack: Stack, folder: Path) -> None:
+    """Keep the logs and the rows of a failed soak."""
+    shutil.rmtree(KEPT, ignore_errors=True)
+    shutil.copytree(folder / "state" / "logs", KEPT)
+    for name, table in stack.outputs.items():
+        if name.endswith("Table"):
+            pages = stack.aws("dynamodb").get_paginator("scan").paginate(TableName=table)
+            lines = [json.dumps(row, default=repr) for page in pages for row in page["Items"]]
+            (KEPT / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    say(f"Its logs and rows are in {KEPT}")
 
 
 def disturb(troubles: Troubles, chance: random.Random, seconds: float) -> None:

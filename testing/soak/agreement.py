@@ -266,7 +266,14 @@ class Agreement:
 
         def find() -> list[Difference]:
             state = read_ledger_state(dynamodb, *tables, seeds=seed_keys_of(stack))
-            return state.differences(told, seen=self.seen)
+            drawn = {draw.draw_id: draw for facts in state.lotteries for draw in facts.draws}
+            return state.differences(told, seen=self.seen) + [
+                Difference("I5", draw_id, f"told to {person.name}", outcome, str(stored))
+                for person in self.crowd.people
+                for draw_id, outcome in person.draws.items()
+                if (stored := drawn.get(draw_id)) is None
+                or outcome != ("won" if stored.prize else "missed")
+            ]
 
         for difference in lasting(find):
             self.watch.violated(str(difference))
