@@ -13,20 +13,20 @@ from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.platform.user import User
 
 CAMPAIGN_CURSOR = "[0-9]{13}#[a-z0-9_-]{1,63}"
-"""Form of a campaign list cursor: start and id."""
+"""Pattern of a campaign list cursor: start time and id."""
 
 APPROVAL_CURSOR = "[0-9]{13}#[0-9a-f]{32}"
-"""Form of an approval list cursor: time and id."""
+"""Pattern of an approval list cursor: time and id."""
 
 OPEN_CURSOR = rf"(1[01][0-9]|12[0-7]|[1-9]?[0-9])\.[0-9]{{1,13}}\.{PACKET_ID.pattern}"
-"""Form of an open packet list cursor: shard, time and packet."""
+"""Pattern of an open packet list cursor: shard, time and packet id."""
 
 LIFE_MS = 72 * 3_600_000
 """Milliseconds after which a pending change expires and must be requested again."""
 
 
 class ApprovalStatus(StrEnum):
-    """Status of an approval; EXPIRED is derived, the others are stored."""
+    """Status of an approval; EXPIRED is computed from the time, the others are stored."""
 
     AWAITING = "awaiting"
     APPROVED = "approved"
@@ -42,7 +42,7 @@ class ApprovalKind(StrEnum):
     PRIZE = "prize"
     STOCK = "stock"
     CAMPAIGN_MONEY = "campaign_money"
-    # Kind of a row that cannot be verified: altered, forged, or from before 1.0.
+    # Kind of a row that cannot be verified: altered, forged, or written before 1.0.
     UNREADABLE = "unreadable"
 
 
@@ -123,7 +123,7 @@ class CampaignMoneyAsked:
 
     @property
     def subject(self) -> str:
-        """The payee, whose limit counts the move."""
+        """The payee; the move counts toward the payee's limit."""
         return user_subject(self.payee_id)
 
 
@@ -149,8 +149,8 @@ _Paying: TypeAlias = DepositAsked | CampaignMoneyAsked
 class Approval:
     """Change that *operator* requested, and another operator's decision.
 
-    *change* is None if its row is unreadable; only a verified one can be applied. *refusal* is the
-    error code of an approved change that failed.
+    *change* is None if its row is unreadable. Only a verified change can be applied. *refusal* is
+    the error code of an approved change that failed.
     """
 
     approval_id: str
@@ -167,7 +167,7 @@ class Approval:
 
     @property
     def subject(self) -> str:
-        """Subject to whose limit the money counts."""
+        """Subject whose limit counts the money."""
         return self.change.subject if self.change else "unknown"
 
     @property
@@ -197,11 +197,11 @@ class Approval:
 
     @property
     def version(self) -> int | None:
-        """Version that the requester saw; 0 for something new, None for money to a user."""
+        """Version that the requester saw: 0 for a creation, None for money to a user."""
         return None if isinstance(self.change, _Paying | None) else self.change.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
-        """Return the current status; a pending change expires, at once if it is not verified."""
+        """Return the current status; a pending change expires, immediately if it is unverified."""
         is_over = not self.is_verified or now_ms >= self.asked_at_ms + LIFE_MS
         is_expired = self.status is ApprovalStatus.AWAITING and is_over
         return ApprovalStatus.EXPIRED if is_expired else self.status

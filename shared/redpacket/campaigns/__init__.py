@@ -1,1 +1,1 @@
-"""Campaigns: plan, budget, audience."""
+"""Campaigns with their plans, budgets and audiences."""

@@ -1,4 +1,4 @@
-"""Campaign: the time window, budget and rules of an operator's packets and prizes."""
+"""Campaign model: the time window, budget and rules for an operator's packets and prizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AmountsShown(StrEnum):
-    """Visibility of others' amounts: at once (`live`) or after the packet has ended (`end`).
+    """Visibility of other users' amounts: immediately (`live`) or after the packet's end (`end`).
 
     With `live`, the last share can be computed before it is claimed.
     """
@@ -25,17 +25,17 @@ class AmountsShown(StrEnum):
     END = "end"
 
 
-# Check the operator's slug before building a key.
+# Form of the operator's slug, which is checked before it becomes part of a key.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 RESERVED_ID = "thanks"
-"""Name of the rows that share a partition with claim counts by campaign in QuotasTable."""
+"""Name that other rows use in the QuotasTable partition of claim counts per campaign."""
 
-# Same form as campaign ids, without the separators of keys and of the script's table.
+# Pattern of prize ids. Like campaign ids, they exclude the separators of keys and cached tables.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
-"""Names of the tz database with a place; `localtime` and similar names depend on the machine."""
+"""Form of tz database names with a place; names like `localtime` depend on the machine."""
 
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
@@ -61,7 +61,7 @@ class CampaignState(StrEnum):
 
 
 class AudienceMode(StrEnum):
-    """Mode of a campaign's list: only its users may take part, or all others."""
+    """Mode of a campaign's list: either only users on the list or only all others may take part."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -86,11 +86,12 @@ class WhenSoldOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRules:
-    """Limits of one user for one day in the campaign's time zone; 0 means no limit.
+    """Limits for one user and one day in the campaign's time zone; 0 means no limit.
 
     After *guaranteed_after_misses* misses in a row the next draw wins while a prize is left.
-    *helps_per_user_per_day* limits the attempts that friends give to a user, and
-    *helps_given_per_user_per_day* those that a user gives to friends; 0 means no helps.
+    *helps_per_user_per_day* limits the attempts that friends give to a user.
+    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. 0 in either
+    means no helps.
     """
 
     attempts_per_user_per_day: int = 0
@@ -102,7 +103,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """Part of a campaign that operators edit, except money; only past campaigns have a *beacon*."""
+    """Editable part of a campaign, except money; only campaigns of old releases have a *beacon*."""
 
     campaign_id: str
     title: str
@@ -134,8 +135,8 @@ class Campaign(CampaignPlan):
     """Campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
 
     *audience_mode* belongs to the list of users, not to the plan; None disables the list.
-    *first_starts_at_ms* is the earliest start that the campaign ever had; 0 in rows of earlier
-    releases.
+    *first_starts_at_ms* is the earliest start that the campaign ever had, or 0 in rows from
+    earlier releases.
     """
 
     budget_fen: int
@@ -167,15 +168,15 @@ def check_prize_id(prize_id: str) -> str:
 
 
 def audience_bucket(user_id: str) -> int:
-    """Return a user's bucket of a campaign's list; any stable hash works."""
+    """Return the bucket for a user in a campaign's list; any stable hash works."""
     return crc32(user_id.encode()) % AUDIENCE_BUCKETS
 
 
 def meets(required: RequiredClaims, claims: Mapping[str, Any]) -> bool:
-    """Return whether a token's claims have one of the values of each required claim.
+    """Return whether the token's claims contain an allowed value for each required claim.
 
-    API Gateway writes a list as "[a b]" and every other value as text. An email address that its
-    issuer calls unverified matches nothing.
+    API Gateway writes a list as "[a b]" and every other value as text. If the issuer marks an
+    email address as unverified, the address matches nothing.
     """
     if str(claims.get("email_verified")).lower() == "false":
         claims = {name: value for name, value in claims.items() if name != "email"}

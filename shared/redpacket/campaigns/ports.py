@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class CampaignRepository(Protocol):
-    """Campaigns and their packets. The Protocol is for lotteries and approvals."""
+    """Repository of campaigns and their packets; lottery and approvals depend on the Protocol."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
-        """Return ids of the campaign's packets after the id *after*, sorted."""
+        """Return sorted ids of the campaign's packets, beginning after the id *after*."""
 
     def newest_packet_ids(self, campaign_id: str, limit: int) -> Iterator[str]:
-        """Yield ids of the campaign's packets, newest first, *limit* a read; may lag."""
+        """Yield ids of the campaign's packets, newest first, *limit* per read; they may lag."""
 
 
 class AudienceCache(Protocol):
-    """Cached audience lists by bucket; the ledger confirms a refusal. It has a test double."""
+    """Cached buckets of audience lists; the ledger confirms each refusal. Tests have a double."""
 
     def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
         """Return a lock token to load a bucket, or None if another caller has it."""

@@ -24,7 +24,7 @@ class ConnectorName(StrEnum):
     implementation: str
 
     def __new__(cls, name: str, implementation: str = "") -> Self:
-        """Make a member of its name, with the class that implements it."""
+        """Create a member from its name and the class that implements it."""
         member = str.__new__(cls, name)
         member._value_, member.implementation = name, implementation
         return member

@@ -1,4 +1,4 @@
-"""Calls of chat platforms and cards, independent of any platform's format."""
+"""Calls from chat platforms, and cards, independent of any platform's format."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Person in a chat platform."""
+    """Person on a chat platform."""
 
     host_id: str
-    """Platform and id, such as telegram:123456 or lark:TENANT:ou_xxx."""
+    """Platform and the person's id there, such as telegram:123456 or lark:TENANT:ou_xxx."""
     name: str
     """Display name at the platform, unchecked; may be empty."""
     language: str
@@ -44,7 +44,7 @@ class Message:
     title: str
     """Title of the chat; may be empty."""
     is_form: bool = False
-    """Whether a form's button sent it. The platform then delivers it once, like a tap."""
+    """Whether a form's button sent the message; the platform then delivers it once, like a tap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +57,18 @@ class ChatMoved:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """Check of our address by the platform, with the body that answers it."""
+    """Call by which the platform checks our address, with the body to respond with."""
 
     answer: Mapping[str, Any]
 
 
 Call = Tap | Message | ChatMoved | Challenge | None
-"""Call of a platform; None requires no action."""
+"""Call from a platform; None requires no action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Card of a packet in plain text. A connector escapes it and cuts it by whole lines."""
+    """Packet card in plain text. A connector escapes the text and drops lines that do not fit."""
 
     packet_id: str
     title: str
@@ -80,7 +80,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class PostedCard:
-    """Place of a packet's card, and its language."""
+    """Location of a packet's card, and the card's language."""
 
     packet_id: str
     connector: str
@@ -93,7 +93,7 @@ class PostedCard:
 class Chat:
     """Chat that an operator admitted; *chat_id* is its id at that time.
 
-    *day_fen* limits the sum of its packets in a day. Its cards use *language*, zh or en.
+    *day_fen* limits the sum of the chat's packets per day. Its cards use *language*, zh or en.
     """
 
     connector: str
@@ -105,5 +105,5 @@ class Chat:
 
     @property
     def key(self) -> str:
-        """Name of the chat in rules of packets, which a move does not change."""
+        """Name of the chat in packet rules; a move does not change it."""
         return f"{self.connector}:{self.chat_id}"

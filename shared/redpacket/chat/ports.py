@@ -1,4 +1,4 @@
-"""Interface of chat platforms."""
+"""Ports for chat platforms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConnectorEnvironment:
 
 
 class Connector(Protocol):
-    """One chat platform. Each method makes its calls once, without retries.
+    """Connector for one chat platform. Each method makes its calls once, without retries.
 
     `post` and `edit` raise ChatBusy, ChatGone, or Unavailable for an unknown outcome.
     """
@@ -37,14 +37,14 @@ class Connector(Protocol):
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
         """Return the body of the HTTP 200 that shows *text* to the member alone.
 
-        For a Message it may be empty; then only `notify` shows a text.
+        For a Message the body may be empty; then only `notify` shows text.
         """
 
     def post(self, chat_id: str, card: Card, key: str) -> str:
-        """Post a card and return its message id. Platforms that can do so drop a repeated *key*."""
+        """Post a card and return its message id. Some platforms drop a repeated *key*."""
 
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:
-        """Replace a card. An unchanged card and a deleted message are successes."""
+        """Replace a card. An unchanged card or a deleted message counts as success."""
 
     def offer_form(self, member: Member, chat_id: str) -> bool:
         """Post a form that sends a packet. Return False if the platform has no forms.
@@ -53,11 +53,11 @@ class Connector(Protocol):
         """
 
     def notify(self, member: Member, chat_id: str, text: str) -> None:
-        """Send *text* to the member alone. An unreachable member raises nothing."""
+        """Send *text* to the member alone; raise nothing if the member is unreachable."""
 
 
 class CardQueue(Protocol):
-    """Queue of cards to edit. The second adapter is a fake."""
+    """Queue of cards to edit; tests have a double."""
 
     def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
         """Queue one edit for each packet; edits of one packet within 3 s merge."""

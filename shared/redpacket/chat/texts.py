@@ -1,4 +1,4 @@
-"""Words of the bots, in Chinese and English."""
+"""Texts of the bots, in Chinese and English."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def words(language: str, key: str, **values: object) -> str:
 
 
 def refusal(language: str, error: RedPacketError, link: str) -> str:
-    """Return the text about an error; *link* is the page."""
+    """Return the text for an error; *link* is the URL of the page."""
     errors = error.errors if isinstance(error, InvalidRequest) else []
     named = dict.fromkeys(each["field"] for each in errors)
     fields = ", ".join(_in(language, _FIELDS.get(name, (name, name))) for name in named)
@@ -98,7 +98,7 @@ def refusal(language: str, error: RedPacketError, link: str) -> str:
 
 
 def duration(language: str, duration_ms: int) -> str:
-    """Return a duration of at least one second."""
+    """Return the text for a duration, at least one second."""
     minutes, seconds = divmod(max(1, round(duration_ms / 1000)), 60)
     return words(language, "minutes" if minutes else "seconds", minutes=minutes, seconds=seconds)
 

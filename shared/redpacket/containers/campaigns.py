@@ -1,4 +1,4 @@
-"""Campaigns, audiences and rains."""
+"""Container for campaigns, audiences and rains."""
 
 from __future__ import annotations
 

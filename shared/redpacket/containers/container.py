@@ -1,4 +1,4 @@
-"""Base of the containers, with short names of the platform's parts, and kinds of their members."""
+"""Base class of containers, with short names for the platform's parts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Container:
 
 
 def on_dynamo(made_of: Callable[[Dynamo], Repository]) -> cached_property[Repository]:
-    """Return the member of a container that is *made_of* DynamoDB's client alone."""
+    """Return a container's member that *made_of* builds from only the DynamoDB client."""
 
     def make(container: Container) -> Repository:
         return made_of(container.dynamo)

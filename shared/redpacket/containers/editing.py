@@ -1,4 +1,4 @@
-"""Edits of campaigns and prizes."""
+"""Container for edits of campaigns and prizes."""
 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -72,7 +72,7 @@ class EditingContainer(Container):
 
     @cached_property
     def prize_load_ports(self) -> LoadPorts:
-        """Ports that load edited prizes, without the keys of seeds."""
+        """Ports that load edited prizes, without the seed keys."""
         return LoadPorts(
             campaigns=self.campaigns.repository,
             prizes=self.lottery.prize_rows,

@@ -1,4 +1,4 @@
-"""Events and webhooks."""
+"""Container for events and webhooks."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from redpacket.events.use_cases.edit_webhook import EditPorts
 from redpacket.platform.runtime import InParallel, in_threads
 
 _CALL_MS_MAX = 5_000
-"""Timeout of a receiver; a batch waits for the slowest one."""
+"""Timeout for a receiver, in milliseconds; a batch waits for its slowest receiver."""
 _ANSWER_BYTES_MAX = 64 * 1024
 _THREADS = 20
 
@@ -45,7 +45,7 @@ class EventsContainer(Container):
 
     @cached_property
     def event_sender(self) -> Sender:
-        # Functions that send nothing lack the libraries of these modules.
+        # Functions that send nothing lack the libraries that these modules need.
         from redpacket.events.clients.sender import WebhookSender
         from redpacket.payments.sealed_accounts import AccountKeys
 

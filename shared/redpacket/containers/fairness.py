@@ -1,4 +1,4 @@
-"""Public log of commitments."""
+"""Container for the public log of commitments."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from redpacket.fairness.ports import HeadSigner
 
 LOG_THREADS = 32
-"""Concurrent reads and transactions of one append's places."""
+"""Maximum concurrent reads and transactions that write the places of one append."""
 
 
 @dataclass(eq=False)
 class FairnessContainer(Container):
     public_log = on_dynamo(DynamoLog)
-    """Log, to which only the log function's role may append."""
+    """Repository of the log; only the log function's role may append to it."""
 
     @cached_property
     def head_signer(self) -> HeadSigner:

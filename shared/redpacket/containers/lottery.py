@@ -1,4 +1,4 @@
-"""Draws, helps and winners."""
+"""Container for draws, helps and winners."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LotteryContainer(Container):
         return DynamoPrizes(self.dynamo, self.platform.seeds)
 
     prize_rows = on_dynamo(DynamoPrizes)
-    """Repository for the function that edits prizes, without the keys of seeds."""
+    """Repository for the function that edits prizes, without the seed keys."""
 
     @cached_property
     def codes(self) -> DynamoCodes:

@@ -1,4 +1,4 @@
-"""Switches, rate limits, and risk control."""
+"""Container for switches, rate limits, and risk control."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OperationsContainer(Container):
 
     @cached_property
     def switches(self) -> CachedSwitches:
-        """Switches cached by this process and the shared cache."""
+        """Switches, cached in this process and in the shared cache."""
         from redpacket.operations.redis.switches import RedisSwitches
 
         return self._switches(RedisSwitches(self.platform.cache_client, self._texts))

@@ -1,4 +1,4 @@
-"""Deposits, switches, lists, approvals and erasures of operators."""
+"""Container for operators' deposits, switches, lists, approvals and erasures."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -86,12 +86,12 @@ class OperatorsContainer(Container):
 
     @cached_property
     def unmark_account(self) -> partial[None]:
-        """End of an account's use for campaigns only."""
+        """Use case that lets a campaign account be used for everything again."""
         return partial(unmark_account, holdings=self.holdings, clock=self.clock)
 
     @cached_property
     def erase_user(self) -> partial[None]:
-        """Erasure of users without money or pending business."""
+        """Use case that erases a user without money or pending business."""
         return partial(
             erase_user,
             holdings=self.holdings,

@@ -1,4 +1,4 @@
-"""Accounts, and sends, grabs, opens, settlements and sweeps of packets."""
+"""Container for accounts, and for sending, grabbing, opening, settling and sweeping packets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.settle_claims import SettlePorts
 
 _ORDER_TIMEOUT_S = 8
-"""Seconds for a cold start and a provider's answer; the sender can poll the payment afterwards."""
+"""Timeout for a cold start and the provider's answer; after it the sender polls the payment."""
 
 
 @dataclass(eq=False)
@@ -39,9 +39,9 @@ class PacketsContainer(Container):
     campaigns: CampaignsContainer
 
     admission_factor = 5
-    """Users for each share that may be admitted at one time."""
+    """Maximum users admitted at one time for each share."""
     shard_share_count = 20_000
-    """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
+    """Share count above which a campaign's packet is sharded; also a shard's approximate size."""
 
     @cached_property
     def ledger(self) -> DynamoLedger:
@@ -63,7 +63,7 @@ class PacketsContainer(Container):
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
-        """Repository without the keys of amounts."""
+        """Repository without the keys that decrypt amounts."""
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         return DynamoPackets(self.dynamo)
@@ -81,7 +81,7 @@ class PacketsContainer(Container):
         return DynamoClaims(self.dynamo, asks_verdicts=self.settings.has_verdicts)
 
     def work_lists(self, group: int, groups: int) -> DynamoWorkLists:
-        """Return the work lists of sweep number *group* out of *groups*."""
+        """Return the work lists for sweep number *group* of *groups*."""
         from redpacket.ledger.dynamodb.keys import work_shards
         from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
@@ -124,7 +124,7 @@ class PacketsContainer(Container):
 
     @cached_property
     def phrases(self) -> ports.Phrases:
-        """Comparison by libraries that only the second layer of grab and lottery has."""
+        """Passphrase comparison, with libraries from a layer that only grab and lottery have."""
         from redpacket.packets import pinyin
 
         return pinyin

@@ -1,4 +1,4 @@
-"""Payments and their returns, withdrawals, linked accounts, and callbacks."""
+"""Container for payments and their returns, withdrawals, linked accounts, and callbacks."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +29,7 @@ from redpacket.platform.user import User
 _PAYMENTS_PER_DAY = 100
 _WITHDRAWALS_PER_DAY = 10
 _DISPATCHED_EVERY_MS = 60_000
-"""Schedule of template.yaml: TransferEveryMinute."""
+"""Milliseconds between runs of the schedule TransferEveryMinute in template.yaml."""
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ class PaymentsContainer(Container):
     bound_payees = on_dynamo(DynamoPayees)
 
     def payees_of(self, user: User) -> Payees:
-        """Return the payout accounts of the request's user."""
+        """Return the payout accounts of the request's user, *user*."""
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
     consents = on_dynamo(DynamoAuthorizations)

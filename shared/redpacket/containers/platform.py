@@ -1,4 +1,4 @@
-"""Clients of AWS and the cache, clock, randomness, settings."""
+"""Container for clients of AWS and the cache, the clock, randomness and settings."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _CACHE_TIMEOUT_S = 0.5
 _AWS_CONNECT_S = 1
 _AWS_READ_S = 2
 _AWS_TRIES = 2
-"""Timeouts in seconds of one call; `platform/time_budget.py` bounds all calls of a request."""
+"""Timeouts in seconds for one call; `platform/time_budget.py` bounds all calls of a request."""
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
-"""Services of `platform/aws/client.py`; botocore serves all others, and runs without given keys."""
+"""Services that `platform/aws/client.py` can call; botocore handles the rest and any profile."""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class Platform:
 
     @property
     def seeds(self) -> SeedKeys | None:
-        """Keys of sealed seeds, or None in a function that must not compute amounts."""
+        """Keys for sealed seeds, or None in a function that must not compute amounts."""
         return self.seed_keys if self.settings.has_seed_keys() else None
 
     @cached_property
@@ -95,13 +95,13 @@ class Platform:
 
     @cached_property
     def aws_session(self) -> Any:  # noqa: ANN401 - see aws
-        """Session of botocore, shared for its cache of AWS's data; boto3 only adds its import."""
+        """Botocore session, shared for its cache of service data; boto3 would only add imports."""
         import botocore.session
 
         return botocore.session.get_session()
 
     def has_aws_keys(self) -> bool:
-        """Return whether Lambda gives credentials; a profile is read by botocore alone."""
+        """Return whether Lambda provides credentials; only botocore can read a profile."""
         return self.settings.has_aws_keys() or self.settings.has_aws_keys_endpoint()
 
     def aws_keys(self) -> Keys:
@@ -120,7 +120,7 @@ class Platform:
 
     @cached_property
     def http_client(self) -> Callable[..., HttpClient]:
-        """Constructor of clients of an address, which may be private if it is a simulator's."""
+        """Constructor of HTTP clients for a URL; only a simulator's address may be private."""
         from redpacket.platform.ssrf_safe_http import HttpClient
 
         return partial(HttpClient, allows_private=bool(self.settings.simulator_url))

@@ -1,4 +1,4 @@
-"""Payment providers of the registry, and the queue of their notices."""
+"""Container for the registry's payment providers and the queue of their notices."""
 
 from __future__ import annotations
 

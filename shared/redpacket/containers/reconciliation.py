@@ -1,4 +1,4 @@
-"""Reconciliation."""
+"""Container for reconciliation."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +43,6 @@ class ReconciliationContainer(Container):
         )
 
     def engine(self, database: str) -> Athena:
-        """Return the engine of one run's exported tables."""
+        """Return the query engine for one run's exported tables."""
         workgroup = self.settings.reconciliation_workgroup
         return Athena(lambda: self.platform.aws("athena"), workgroup, database, self.clock)

@@ -1,4 +1,4 @@
-"""Profiles and host ids."""
+"""Container for profiles and host ids."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Standing:
     """Balance and counters from a user's balance row.
 
-    *open_count* includes unpaid packets. *sent_count* and *received_count* cover all funded packets
-    and settled claims, *sent_counts* the former by column. *owed_fen* is the user's debt, from
+    *open_count* includes unpaid packets. *sent_count* covers all funded packets, *sent_counts* the
+    same by column, and *received_count* all settled claims. *owed_fen* is the user's debt, from
     another row.
     """
 
@@ -33,9 +33,9 @@ class Standing:
 class OutsideRows:
     """Payments, withdrawals and consents of a user, with their expected counts.
 
-    Counts are read before lists. *begun_counts* are by day and expire. *withdrawn_count* excludes
-    withdrawals whose money was returned. *returning_count* counts transactions with a return that
-    is pending or waits for an operator.
+    Counts are read before lists. *begun_counts* are daily counts and expire. *withdrawn_count*
+    excludes withdrawals whose money was returned. *returning_count* counts transactions whose
+    return is pending or waits for an operator.
     """
 
     payments: Sequence[Payment]

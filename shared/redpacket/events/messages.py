@@ -1,4 +1,4 @@
-"""Form of events in messages and rows, with our user ids and never the host's."""
+"""Text form of events in messages and rows, with our user ids and never the host's."""
 
 from __future__ import annotations
 

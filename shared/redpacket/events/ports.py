@@ -1,4 +1,4 @@
-"""Ports for deliveries of events."""
+"""Ports for event delivery."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Sender(Protocol):
     """Sender of events to receivers; tests have a double."""
 
     def check(self, url: str) -> None:
-        """Raise InvalidRequest if a URL cannot be a target."""
+        """Raise InvalidRequest if events cannot be sent to the URL."""
 
     def new_secret(self, name: str, url: str) -> tuple[str, SealedSecret]:
-        """Return a new signing secret, to be shown once, and its form sealed for a URL."""
+        """Return a new signing secret, to be shown once, and the secret sealed for the URL."""
 
     def sealed_for(self, webhook: Webhook, url: str) -> tuple[SealedSecret, ...]:
-        """Return a webhook's secrets, sealed for another URL."""
+        """Return a webhook's secrets, sealed for *url* instead of its current URL."""
 
     def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
-        """Send a signed event once; Unavailable means that the sealing keys are unavailable."""
+        """Send a signed event once. Raises Unavailable if the sealing keys are unavailable."""
 
 
 class HostIds(Protocol):
-    """The host's ids of users; the adapter is in the context users."""
+    """Repository of the host's ids of users; the users context has the adapter."""
 
     def find(self, user_ids: Sequence[str]) -> dict[str, str]:
         """Return the known host ids by user id."""

@@ -1,1 +1,1 @@
-"""Fairness: seeds, commitments, public log."""
+"""Fairness: seeds, commitments and the public log."""

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class PublicLog(Protocol):
-    """Public log for reconciliation, the context that needs the Protocol."""
+    """Public log; the reconciliation context depends on the Protocol."""
 
     def find_signed(self) -> SignedHead | None:
         """Return the newest signed head."""
 
     def list_entries(self, first: int, limit: int) -> list[tuple[int, Commitment]]:
-        """Return the existing entries of *limit* indexes from *first* on, in order."""
+        """Return the existing entries among *limit* indexes from *first* on, in order."""
 
 
 class HeadSigner(Protocol):

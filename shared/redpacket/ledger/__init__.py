@@ -1,1 +1,1 @@
-"""Double-entry ledger: accounts, transfers, deposits."""
+"""Double-entry ledger: accounts, transfers and deposits."""

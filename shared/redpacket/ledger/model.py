@@ -1,8 +1,8 @@
-"""Double entry: every transfer debits one side and credits another by the same fen.
+"""Double entry: every transfer debits one side and credits another by the same amount in fen.
 
 A packet is its own escrow, and its share rows replace entries (docs/adr/0017). Payments and
-withdrawals represent outside money, and their rows do the same (docs/adr/0030). Other accounts have
-a balance and entries.
+withdrawals represent outside money, and their rows also replace entries (docs/adr/0030). All other
+accounts have a balance and entries.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class TransferKind(StrEnum):
 class Transfer:
     """One movement of money; *transfer_id* is deterministic, so a repeat has no effect.
 
-    *placed_at_ms* positions its entries, or *at_ms* if 0: a settled claim is sorted by the time of
-    the claim. A send has a *commitment*.
+    *placed_at_ms*, or *at_ms* if it is 0, positions the entries: a settled claim is sorted by the
+    time of the claim. A send has a *commitment*.
     """
 
     transfer_id: str
@@ -50,7 +50,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One side of a transfer in an account; a debit is negative."""
+    """One side of a transfer in an account; a debit has a negative amount."""
 
     account: str
     transfer_id: str
@@ -71,8 +71,8 @@ class Entry:
 class Receipt:
     """Proof that a share's money left its packet once, independent of the share's row.
 
-    The settlement or refund writes it to a table that the public functions cannot write. *account*
-    received the money.
+    The settlement or refund writes the receipt to a table that the public functions cannot write.
+    *account* received the money.
     """
 
     packet_id: str
@@ -99,12 +99,12 @@ def user_account(user_id: str) -> str:
 
 
 def packet_account(packet_id: str) -> str:
-    """Return the side of a transfer that is a packet."""
+    """Return the account name of a packet as a side of a transfer."""
     return f"{_PACKET}{packet_id}"
 
 
 def packet_of(account: str) -> str | None:
-    """Return the packet id of a transfer's side; None for any other side."""
+    """Return the packet id if a transfer's side is a packet, otherwise None."""
     return account.removeprefix(_PACKET) if account.startswith(_PACKET) else None
 
 
@@ -112,12 +112,12 @@ _PACKET = "packet:"
 
 
 def payment_account(number: str) -> str:
-    """Return the side of a transfer that is a payment."""
+    """Return the account name of a payment as a side of a transfer."""
     return f"{_PAYMENT}{number}"
 
 
 def withdrawal_account(withdrawal_id: str) -> str:
-    """Return the side of a transfer that is a withdrawal."""
+    """Return the account name of a withdrawal as a side of a transfer."""
     return f"{_WITHDRAWAL}{withdrawal_id}"
 
 
@@ -137,7 +137,7 @@ def has_book(account: str) -> bool:
 
 
 def receivable_account(user_id: str) -> str:
-    """Return the account of a user's debt, which is its negative balance."""
+    """Return the account for a user's debt; its negative balance is the debt."""
     return f"{_RECEIVABLE}{user_id}"
 
 
@@ -162,11 +162,11 @@ def refund_id(packet_id: str, first_no: int) -> str:
 
 
 CASES = "case"
-"""Requester of deposits that a case identifies instead of an operator; never a user id."""
+"""Requester for deposits that a case identifies instead of an operator; never a user id."""
 
 
 def deposit_id(operator_id: str, key_hash: str, kind: TransferKind = TransferKind.DEPOSIT) -> str:
-    """Return the id of an operator's transfer with an idempotency key, or of a case's deposit."""
+    """Return the transfer id for an operator's idempotency key or for a case's deposit."""
     named = f"{operator_id}\n{key_hash}".encode()
     return f"{kind}:{hashlib.sha256(named).hexdigest()[:32]}"
 
@@ -207,5 +207,5 @@ def year_window(year: int | None) -> tuple[int, int]:
 
 
 def may_go_below_zero(account: str) -> bool:
-    """Return whether *account* may be negative (I7), as deposits and users' debts are."""
+    """Return whether *account* may be negative (I7), like the deposits and users' debts."""
     return account == DEPOSITS or account.startswith(_RECEIVABLE)

@@ -1,4 +1,4 @@
-"""Port for accounts, and values of their lists."""
+"""Port for account balances, and types for account lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class ReceivedItem:
-    """Row of a user's received shares, with the time of the claim."""
+    """Item in a user's list of received shares, with the time of the claim."""
 
     packet_id: str
     share_no: int
@@ -17,11 +17,11 @@ class ReceivedItem:
 
 
 ENTRY_CURSOR = r"(entry|claim)#([0-9]{13})#[!-~]{1,200}"
-"""Form of an entries cursor: the sort key of an entry."""
+"""Pattern of an entries cursor: the sort key of an entry."""
 
 
 class Balances(Protocol):
-    """Balances of accounts. The packets context implements it."""
+    """Account balances; the packets context implements the Protocol."""
 
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, or 0 for an account without entries."""

@@ -12,8 +12,8 @@ class ProviderName(StrEnum):
     """Registry of payment providers: each line has a name and the class that implements it.
 
     The API and the rows contain the name. The class is a `ports.Provider`, which a
-    container imports when a process first needs a provider. Its `api` has the
-    routes of this provider, and its `answers` the fields in common answers.
+    container imports when a process first needs a provider. The provider's `api` module has its
+    routes, and its `answers` module has its fields in common answers.
     """
 
     HOST = "host", "redpacket.payments.providers.host_wallet.setup:HostWallet"

@@ -1,4 +1,4 @@
-"""Changes that may need a second operator, and logging of actions before they are carried out."""
+"""Changes that may need a second operator, and log entries for actions before they run."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def log_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> N
 
 
 def note_look_up(request: HttpRequest, packet: Packet) -> None:
-    """Log that an operator asks for the id of a packet, before they get it."""
+    """Log that an operator requests a packet's id, before the handler returns the id."""
     campaign_id, facts = packet.rules.campaign_id, {"packet_id": packet.packet_id}
     sender = user_subject(packet.sender.user_id)
     subject = campaign_subject(campaign_id) if campaign_id else sender
@@ -122,7 +122,7 @@ def log_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int)
 
 
 def note_erasure(request: HttpRequest, user_id: str) -> None:
-    """Log an erasure before it runs, without erased data."""
+    """Log an erasure before it runs, without any data to erase."""
     _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
 
 
@@ -139,7 +139,7 @@ def note_picture(request: HttpRequest, picture_id: str, owner_id: str) -> None:
 
 
 def note_thanks(request: HttpRequest, packet_id: str, share_no: int, author: User) -> None:
-    """Log the removal of a text from a user's thanks before it runs."""
+    """Log the removal of the text in a user's thanks before it runs."""
     removed = {"packet_id": packet_id, "share_no": share_no}
     _note(request, ActionKind.THANKS_REMOVED, user_subject(author.user_id), removed)
 

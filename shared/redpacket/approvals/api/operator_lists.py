@@ -200,7 +200,7 @@ def sharer_row(user_id: str, claim_count: int, users: UsersById) -> lists.Listed
 
 
 def winner_view(winner: Winner) -> lists.DecidedWinner:
-    """Return a unit with its decision."""
+    """Return a won unit with the operator's decision."""
     decision = winner.decision
     return {
         "unit": winner.unit,

@@ -23,10 +23,10 @@ UsersById: TypeAlias = Mapping[str, User]
 _USER = "user:"
 
 _PEOPLE = {"from", "to"}
-"""Fields of changes whose values are users."""
+"""Names of changed fields that contain user ids."""
 
 _ID_LENGTH_MAX = 128
-"""Maximum length of an id whose name is read; a longer key fails the names of a whole page."""
+"""Maximum length of an id to look up; a longer key would fail the lookup for the whole page."""
 
 _SENTENCES = {
     ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}{purpose}",
@@ -66,7 +66,7 @@ _SENTENCES = {
 }
 
 _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
-"""Part of the sentence about a packet; older rows lack the fact."""
+"""Part of the sentence about a packet; older rows lack this field."""
 
 _ASKED = {
     ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}{purpose}",
@@ -79,7 +79,7 @@ _ASKED = {
 
 
 def named(operator: User, users: UsersById) -> OperatorName:
-    """Return an operator; the host's id of the row wins, since it survives an erasure."""
+    """Return an operator, preferably with the row's host id, which survives an erasure."""
     user_id, known = operator.user_id, users.get(operator.user_id)
     nickname = known.nickname if known else None
     return {"id": user_id, "user": operator.host_id or host_id(user_id, users), "name": nickname}
@@ -115,7 +115,7 @@ def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
 
 
 def change_views(changes: Sequence[Change], users: UsersById) -> list[ActionChange]:
-    """Return changed fields with their values before and after; people by the host's id."""
+    """Return changed fields with old and new values; users appear by host id."""
 
     def shown(field: str, value: str | None) -> str | None:
         return host_id(value, users) or value if value and field in _PEOPLE else value

@@ -1,7 +1,7 @@
-"""Changes that await a second operator, and each operator's allowance, in ApprovalsTable.
+"""Repository of pending approvals and of each operator's allowance, in ApprovalsTable.
 
-An approval's id is a keyed hash of the request, so a row changed under its id is detected. The
-table's stream reports such a change.
+An approval's id is a keyed hash of the request, so the id exposes a row that was changed later.
+The table's stream also reports such a change.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ _FIRST = {
 
 
 _BAD = ArithmeticError, KeyError, TypeError, ValueError
-"""Errors of a bad row. A sum that can't be read is above each limit, so it needs an approval."""
+"""Errors from parsing a bad row. An unreadable sum exceeds every limit, so it needs an approval."""
 
 
 class DynamoApprovals:
-    """Changes that need a second operator; also the implementation of Allowances."""
+    """Repository of changes that need a second operator; it also implements Allowances."""
 
     def __init__(self, dynamo: Dynamo, user_ids: Callable[[], UserIds]) -> None:
         self._dynamo = dynamo
@@ -135,7 +135,7 @@ class DynamoApprovals:
         return self._dynamo.try_transact([operation, *note_action(self._audit_table, action)])
 
     def note_repeat(self, approval: Approval) -> bool:
-        """Note a second call to apply; return False if the change was applied or refused."""
+        """Record a repeated application; return False if the change was applied or refused."""
         return self._mark(approval, "SET is_repeated = :yes", IS_APPROVED_AND_WAITS, yes=True)
 
     def mark_applied(self, approval: Approval) -> None:
@@ -185,9 +185,9 @@ class DynamoApprovals:
         )
 
     def _approval_of(self, row: dict[str, Any]) -> Approval:
-        """Parse a row; an unreadable one must not hide the others.
+        """Parse a row; return an unreadable one as such, so that it does not hide the others.
 
-        The ids of releases before 1.0 prove nothing: only decided ones are read, as history.
+        Ids from releases before 1.0 prove nothing, so only decided rows are read, as history.
         """
         approval_id = str(row["pk"]).removeprefix(operator_keys.APPROVAL_PREFIX)
         is_verified = False

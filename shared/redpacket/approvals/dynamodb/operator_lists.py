@@ -1,4 +1,4 @@
-"""Operators' lists of campaigns and open packets, each read from an index."""
+"""Lists of campaigns and open packets for operators, each read from an index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DUE_LISTS = [keys.work("due", shard) for shard in range(keys.WORK_SHARDS)]
 
 
 class DynamoOperatorLists:
-    """Operators' lists; lists may lag."""
+    """Lists for operators; they may lag behind the rows."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -33,7 +33,7 @@ class DynamoOperatorLists:
         return readable(campaign_of, rows), more
 
     def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-        """Return a page of ids of packets that wait for their end, and the next cursor.
+        """Return a page of the ids of packets that have not ended, and the next cursor.
 
         *cursor* has the form OPEN_CURSOR.
         """

@@ -1,4 +1,4 @@
-"""Application of an approved change by the use case that needs no approval; each acts once."""
+"""Application of an approved change, by the use case that would also run without an approval."""
 
 from __future__ import annotations
 

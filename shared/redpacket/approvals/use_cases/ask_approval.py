@@ -34,7 +34,7 @@ def ask_approval(
 ) -> Approval:
     """Return the pending approval of this change. Raises IdempotencyKeyReused.
 
-    A request with an idempotency key keeps its outcome; a PUT may be repeated after a rejection.
+    An idempotency key returns its first outcome; a PUT may be repeated after a rejection.
     """
     now_ms, change = clock.now_ms(), asked_of(needed)
     for turn in range(_ASKED_AGAIN_MAX):

@@ -41,11 +41,11 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
     try:
         ports.apply(approval)
     except Rejected as error:
-        # A repeat records nothing, because it may fail on the effects of the first call. After a
-        # repeat, which may have applied the change and crashed, the first call records nothing.
+        # A repeat records no refusal, because it may fail on the effects of the first call. The
+        # first call records none after a repeat, which may have applied the change and crashed.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
-        # The refusal is not recorded over an application, which this call may have failed on.
+        # A refusal never overwrites an application, which may be the reason for this failure.
         stored = ports.approvals.find_approval(approval_id)
         if stored and stored.is_applied:
             return stored

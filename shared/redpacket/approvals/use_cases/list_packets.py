@@ -107,9 +107,9 @@ def list_claims(
 def count_sharers(
     packet_id: str, after_no: int, *, ports: ListPorts
 ) -> tuple[Counter[str], int | None]:
-    """Return the claims of each sharer on a page, and the next *after_no*. Raises PacketNotFound.
+    """Return each sharer's claim count on a page, and the next *after_no*. Raises PacketNotFound.
 
-    The share rows are the count, so it is exact while no claim arrives.
+    The counts come from the share rows, so they are exact while no claim arrives.
     """
     counts: Counter[str] = Counter()
     next_no: int | None = after_no

@@ -1,4 +1,4 @@
-"""Request body of an edit of a campaign's list of users."""
+"""Request body for editing a campaign's list of users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USERS_MAX = 500
 """Maximum users in one call."""
 
 BODY_BYTES_MAX = 72 * 1024
-"""Size of a body with the maximum of users and the longest ids."""
+"""Size of a body with the maximum number of users and the longest ids."""
 
 
 class AudienceBody(StrictBody):

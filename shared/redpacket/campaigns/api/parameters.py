@@ -1,4 +1,4 @@
-"""Parameters of routes of campaigns and prizes."""
+"""Parameters of the campaign and prize routes."""
 
 from __future__ import annotations
 

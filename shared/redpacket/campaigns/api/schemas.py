@@ -50,7 +50,7 @@ AmountsWord = Literal["live", "end"]
 
 
 class RulesBody(StrictBody):
-    """Limits of one user for one day; 0 means no limit."""
+    """Limits for one user and one day; 0 means no limit."""
 
     attempts_per_user_per_day: Annotated[PerUser, about("0: no limit.")] = 0
     wins_per_user_per_day: Annotated[

@@ -1,4 +1,4 @@
-"""Audience lists in AudienceTable; removal sets `is_member`, as no function deletes rows."""
+"""Audience lists in AudienceTable; a removal sets `is_member`, because no function deletes rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ IS_AS_READ = "version = :read_version"
 IS_SHORT_ENOUGH = "attribute_not_exists(member_count) OR member_count <= :most"
 
 _USERS_PER_TRANSACTION = 98
-"""Users in one transaction of 100 rows, with the list's size and the campaign."""
+"""Users per transaction; with the list's size and the campaign it writes 100 rows."""
 
 _TRIES = 6
 
 
 class DynamoAudiences:
-    """Repository of audience lists, which prevail over the cache."""
+    """Repository of audience lists; it overrides the cache."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -43,10 +43,10 @@ class DynamoAudiences:
         remove: Sequence[str],
         version: int | None = None,
     ) -> int:
-        """Add and remove users by batch, and return the size.
+        """Add and remove users in batches, and return the list's size.
 
-        The edit belongs to the campaign's *version* and is counted there, so that neither cash nor
-        its approval overlooks it. Raises InvalidRequest if too long, Contended.
+        The edit requires the campaign's *version* and is counted in its row, so that neither an
+        edit of cash nor its approval overlooks it. Raises InvalidRequest if too long, Contended.
         """
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
@@ -65,9 +65,9 @@ class DynamoAudiences:
         return bool(row and row["is_member"])
 
     def set_mode(self, campaign_id: str, mode: AudienceMode, version: int) -> None:
-        """Set the mode of a list whose campaign has *version*. Raises Contended.
+        """Set the list's mode if its campaign still has *version*. Raises Contended.
 
-        The new versions make draws reload the snapshot, and refuse edits that wait for approval.
+        The new version makes draws reload the snapshot and invalidates edits that await approval.
         """
         change = "SET audience_mode = :mode ADD version :one"
         plan = update(

@@ -1,4 +1,4 @@
-"""Campaigns and their packets in CampaignsTable."""
+"""Repository of campaigns and their packets in CampaignsTable."""
 
 from __future__ import annotations
 

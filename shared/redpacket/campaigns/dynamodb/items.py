@@ -1,4 +1,4 @@
-"""Mapper between campaigns and their rows in CampaignsTable, kept small for grabs' cold start."""
+"""Mapper between campaigns and their CampaignsTable rows, kept small for the grab cold start."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def audience_mode_of(row: dict[str, Any]) -> AudienceMode | None:
 
 
 def plan_row(plan: CampaignPlan) -> dict[str, Value]:
-    """Return the attributes of a campaign's row that operators edit."""
+    """Return those attributes of a campaign's row that operators edit."""
     return {
         "campaign_id": plan.campaign_id,
         "title": plan.title,

@@ -19,7 +19,7 @@ def lottery_seed(campaign_id: str) -> dict[str, str]:
 
 
 def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
-    """Return the key of a packet's membership in a campaign, in CampaignsTable.
+    """Return the CampaignsTable key of the row that lists a packet under its campaign.
 
     Its partition has no row of the campaign itself, because a put replaces any row.
     """
@@ -30,7 +30,7 @@ CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
 def window(campaign_id: str, version: int) -> dict[str, str]:
-    """Return the key of a window of a campaign's edit, separate from rows that sends change."""
+    """Return the key of the window that an edit set, separate from rows that sends change."""
     return {"pk": f"windows#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
 
 

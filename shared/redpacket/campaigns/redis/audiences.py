@@ -1,4 +1,4 @@
-"""Audience lists on Redis or Valkey: one hash for each bucket, in the slot of its users' quotas."""
+"""Audience lists in Redis or Valkey: one hash per bucket, in the slot of its users' quotas."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LIFE_MS = 10 * 60 * 1000
 """Lifetime of a bucket, after which edits lost in a failover are read again."""
 
 _USERS_PER_LOAD = 1_000
-"""Users in one script call; ElastiCache Serverless allows 3,999 arguments."""
+"""Maximum users per script call; ElastiCache Serverless allows 3,999 arguments."""
 
 
 class RedisAudiences(Cache):
-    """Implementation of AudienceCache on Redis or Valkey."""
+    """AudienceCache implementation for Redis and Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

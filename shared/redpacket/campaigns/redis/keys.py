@@ -6,15 +6,15 @@ from redpacket.campaigns.model import audience_bucket
 
 
 def audience(campaign_id: str, bucket: int) -> str:
-    """Return the key of a bucket of a campaign's list, in the slot of its users' quotas."""
+    """Return the key of a bucket in a campaign's list, in the slot of its users' quotas."""
     return f"rp:{{audience:{campaign_id}:{bucket}}}"
 
 
 def audience_loading(campaign_id: str, bucket: int) -> str:
-    """Return the key of the lock to load a bucket of a campaign's list."""
+    """Return the key of the lock for loading a bucket of a campaign's list."""
     return f"{audience(campaign_id, bucket)}:loading"
 
 
 def quota(campaign_id: str, user_id: str) -> str:
-    """Return the key of the packets of a campaign from which a user has reserved a share."""
+    """Return the key of a campaign's packets in which a user has reserved a share."""
     return f"{audience(campaign_id, audience_bucket(user_id))}:{user_id}"

@@ -1,4 +1,4 @@
-"""Reads of campaigns: strong, or from a process cache, because many users read the same few."""
+"""Campaign reads: strongly consistent, or from a process cache, because many users share few."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign
 
 
 class CachedCampaigns:
-    """Campaigns cached by this process; an old one is used for a while if the store fails."""
+    """Process cache of campaigns; while the store fails, an old copy is used for a limited time."""
 
     def __init__(self, campaigns: CampaignRepository, *, clock: Clock, logger: EventLogger) -> None:
         self._campaigns = campaigns

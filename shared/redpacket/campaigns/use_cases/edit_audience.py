@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 _LOAD_LIFE_MS = 2_000
-"""Milliseconds that a loader has until another may try: 4,000 users take 50 ms."""
+"""Milliseconds after which another loader may start; loading 4,000 users takes 50 ms."""
 
 _USERS_AT_ONCE = 98
-"""Users removed in one transaction, between two checks of the time."""
+"""Users removed per transaction; the time is checked between transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ def edit_audience(
     *,
     ports: AudiencePorts,
 ) -> Audience:
-    """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
+    """Edit the list and then its mode; None keeps the mode.
 
-    Raises Forbidden for cash without the treasury, and Contended if cash came in between. *note* is
-    called before the first change. If the cache may lack the edit, raises Unavailable; a repeat
-    fixes it.
+    Raises CampaignNotFound, InvalidRequest, Forbidden for cash without the treasury, and Contended
+    if cash was added concurrently. *note* is called before the first change. If the cache may lack
+    the edit, raises Unavailable; a repeated call then updates the cache.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     version = ports.check_cash(campaign_id, operator)
@@ -109,7 +109,7 @@ def clear_audience(
 
 
 def find_listed(campaign_id: str, user_id: str, *, ports: AudiencePorts) -> tuple[Audience, bool]:
-    """Return a campaign's list and whether it has the user. Raises CampaignNotFound."""
+    """Return a campaign's list, and whether the user is on it. Raises CampaignNotFound."""
     campaign, rows = get_campaign(campaign_id, campaigns=ports.campaigns), ports.rows
     audience = Audience(rows.size(campaign_id), campaign.audience_mode)
     return audience, rows.is_member(campaign_id, user_id)

@@ -1,4 +1,4 @@
-"""Batch handler of the queue of cards."""
+"""Batch handler for the card queue."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def edit_batch(
 ) -> dict[str, list[dict[str, str]]]:
     """Edit the cards in the messages; return SQS's partial batch response.
 
-    If the platform limits calls, the message is redelivered after the delay that the platform
-    names. A permanent refusal ends it.
+    If the platform limits calls, the message is redelivered after the platform's delay. A
+    permanent refusal completes the message.
     """
     failed: list[str] = []
     for record in records:

@@ -10,14 +10,14 @@ from redpacket.platform.aws.sqs import SqsQueue
 
 _STEP_MS = 3_000
 _HIDDEN_S_MAX = 12 * 3_600
-"""Maximum of SQS."""
+"""Maximum visibility timeout of SQS, in seconds."""
 
 
 class SqsCards:
     """SQS implementation of CardQueue.
 
-    SQS keeps one message for each packet and step of time. The queue delays it until its step is
-    over, so that the edit shows all changes of the step.
+    SQS keeps one message per packet and time step. The queue delays each message until its step is
+    over, so that the edit shows all changes during the step.
     """
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:

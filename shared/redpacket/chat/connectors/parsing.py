@@ -1,4 +1,4 @@
-"""Parsing of calls and fitting of cards, shared by all platforms."""
+"""Functions for parsing calls and shortening cards, shared by all platforms."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def part(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def text(given: Mapping[str, Any], name: str) -> str:
-    """Return the text or number *name* in *given* as a text, or ""."""
+    """Return the string or number *name* in *given* as a string, or ""."""
     value = given.get(name)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def member(host_id: str, name: str, language: str) -> Member:
-    """Return a member. Raises InvalidRequest if the platform's id can't be a user id.
+    """Return a member. Raises InvalidRequest if the platform's id is not valid as a user id.
 
-    Members whose call lacks an id would share one account.
+    Otherwise, members whose calls lack an id would share one account.
     """
     if not (HOST_ID.fullmatch(host_id) and all(host_id.split(":"))):
         raise InvalidRequest.of("user", "has an id that no user can have")

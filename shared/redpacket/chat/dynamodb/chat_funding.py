@@ -1,4 +1,4 @@
-"""Transaction that funds a packet of a chat, and counts it toward the limits of a day."""
+"""Transaction that funds a chat's packet and counts it toward the daily limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT_DAYS = 3
 
 
 class DynamoChatFunding(DynamoFunding):
-    """Funding of packets of one chat. A repeat of a send counts nothing."""
+    """Funding for packets of one chat. A repeated send counts only once."""
 
     def __init__(
         self, dynamo: Dynamo, open_packets_max: int | None, chat: Chat, member_day_fen: int

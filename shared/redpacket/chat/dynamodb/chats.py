@@ -1,4 +1,4 @@
-"""Admitted chats, and the places of their cards, in ChatTable."""
+"""Repository of admitted chats and their cards' locations, in ChatTable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DynamoChats:
         self._audit_table = dynamo.tables.journal
 
     def find(self, connector: str, chat_id: str) -> Chat | None:
-        """Return an admitted chat by its current or an earlier id."""
+        """Return the admitted chat with this current or earlier id."""
         row = self._dynamo.get(self._table, keys.chat(connector, chat_id))
         if row and "moved_from" in row:
             return self.find_own(connector, str(row["moved_from"]))
@@ -48,7 +48,7 @@ class DynamoChats:
         return [_chat_of(row) for row in rows if row.get("is_admitted")]
 
     def put(self, chat: Chat, action: Action) -> None:
-        """Store an admitted chat, which ends a move to its id, and log the action."""
+        """Store an admitted chat and log the action; a move of another chat to its id ends."""
         row: Row = {
             **keys.chat(chat.connector, chat.chat_id),
             "connector": chat.connector,
@@ -62,7 +62,7 @@ class DynamoChats:
         self._write(merge(self._table, row), action)
 
     def revoke(self, connector: str, chat_id: str, action: Action) -> None:
-        """End the admission of a chat and a move to its id, and log the action."""
+        """End a chat's admission, and any move to its id, and log the action."""
         key = keys.chat(connector, chat_id)
         self._write(update(self._table, key, "SET is_admitted = :no", no=False), action)
 
@@ -76,14 +76,14 @@ class DynamoChats:
         self._dynamo.write(put(self._table, row))
 
     def take_hint(self, connector: str, chat_id: str, now_ms: int) -> bool:
-        """Return whether ten seconds have passed since the bot told a chat how to be admitted."""
+        """Return whether the bot's last hint about admission in this chat is ten seconds old."""
         now_s = now_ms // 1000
         row: Row = {**keys.hint(connector, chat_id), "expires_at_s": now_s + _HINT_S}
         is_over = "attribute_not_exists(pk) OR expires_at_s <= :now_s"
         return self._dynamo.write(put(self._table, row, condition=is_over, now_s=now_s))
 
     def put_card(self, card: PostedCard, now_ms: int) -> None:
-        """Store the place of a card. Of two cards of one packet, the first is edited."""
+        """Store a card's location; if a packet has two cards, edits go to the first."""
         expires: Row = {"expires_at_s": now_ms // 1000 + _KEPT_S}
         place = keys.message(card.connector, card.chat_id, card.message_id)
         self._dynamo.write(merge(self._table, {**place, "packet_id": card.packet_id, **expires}))
@@ -98,7 +98,7 @@ class DynamoChats:
         self._dynamo.write(put(self._table, row))
 
     def find_card(self, packet_id: str) -> PostedCard | None:
-        """Return the place of a packet's card."""
+        """Return the location of a packet's card."""
         row = self._dynamo.get(self._table, keys.card(packet_id))
         if row is None:
             return None

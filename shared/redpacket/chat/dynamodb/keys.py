@@ -1,4 +1,4 @@
-"""Keys of ChatTable. Rows of cards, messages, hints and sums have a TTL in `expires_at_s`."""
+"""Keys of ChatTable. Rows for cards, messages, hints and sums expire at `expires_at_s`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def hint(connector: str, chat_id: str) -> dict[str, str]:
 
 
 def card(packet_id: str) -> dict[str, str]:
-    """Return the key of the place of a packet's card."""
+    """Return the key of the row with the location of a packet's card."""
     return {"pk": f"card#{packet_id}", "sk": "card"}
 
 
 def message(connector: str, chat_id: str, message_id: str) -> dict[str, str]:
-    """Return the key of the row that leads from a card's message to its packet."""
+    """Return the key of the row that maps a card's message to its packet."""
     return {"pk": f"message#{connector}#{chat_id}#{message_id}", "sk": "message"}
 
 
 def spent(subject: str, day: int) -> dict[str, str]:
-    """Return the key of the sum that a chat or a member sent in a day."""
+    """Return the key of the sum that a chat or a member has sent in one day."""
     return {"pk": f"spent#{subject}#{day}", "sk": "spent"}

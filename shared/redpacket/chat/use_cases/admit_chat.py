@@ -1,4 +1,4 @@
-"""Admission of chats by operators, with a limit for each day."""
+"""Admission of chats by operators, with a daily limit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FIELDS = ("title", "day_fen", "language")
 
 
 def admit_chat(operator: User, chat: Chat, *, chats: DynamoChats) -> Chat:
-    """Admit a chat, or change one that is admitted; an unchanged chat logs nothing.
+    """Admit a chat, or change an admitted one; log nothing for an unchanged chat.
 
-    *chat* has the time of this call. The id that a chat moved to becomes a chat of its own: a role
-    that forges a move gives it no admission for long.
+    *chat* has the time of this call. Admitting an id that another chat moved to makes it a separate
+    chat and ends the move, which a compromised role may have forged.
     """
     before = chats.find_own(chat.connector, chat.chat_id)
     after = replace(chat, admitted_at_ms=before.admitted_at_ms) if before else chat

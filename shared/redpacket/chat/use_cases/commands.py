@@ -1,4 +1,4 @@
-"""Commands that members write."""
+"""Parser for the commands that members write."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LINK = "+link"
 
 
 def command_of(text: str) -> str | None:
-    """Return the command that *text* starts with, or None."""
+    """Return the command at the start of *text*, or None."""
     return _NAMES.get((text.split() or [""])[0].lower())
 
 
 def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
     """Return the fields of `POST /packets` for a command, and whether the link may be used.
 
-    None: the command lacks an amount, a number of shares, or the word of a passphrase.
+    Return None if the command lacks an amount, a share count, or the passphrase's word.
     """
     written = text.split()[1:]
     is_linked = _LINK in written

@@ -1,4 +1,4 @@
-"""Cards of packets, and their edits after events."""
+"""Packet cards, and their edits after events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of chat platforms: commands, words and taps."""
+"""Handling of calls from chat platforms: commands, words and taps."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.send_packet import SendOrder, SendPorts
 
 READ_S, TAP_S = 0.7, 1.8
-"""Seconds to read a call, which may ask the platform for a name, and to carry out a tap.
+"""Seconds for reading a call, which may fetch a name from the platform, and for handling a tap.
 
-Lark shows an error after three seconds, and does not deliver a tap again.
+Lark shows an error after three seconds, and does not redeliver a tap.
 """
 
 _SAID_LENGTH_MAX = 200
-"""Characters of words that may be a passphrase, as in `POST /packets/{packet_id}/grab`."""
+"""Maximum characters of a possible passphrase, as in `POST /packets/{packet_id}/grab`."""
 
 _DAY_FEN_EXAMPLE = 100_000
 
@@ -80,10 +80,10 @@ def handle_call(
     *,
     ports: CallPorts,
 ) -> Mapping[str, Any]:
-    """Carry out a call of a platform, and return the body of the HTTP 200.
+    """Handle a platform's call, and return the body of the HTTP 200 response.
 
-    A redelivered call acts once. Raises SignatureInvalid and InvalidRequest for a call that isn't
-    the platform's; ChatBusy and Unavailable if the platform must deliver a message again.
+    A redelivered call has no further effect. Raises SignatureInvalid or InvalidRequest if the call
+    is not from the platform, and ChatBusy or Unavailable if the platform must redeliver a message.
     """
     time_budget.begin(READ_S)
     call = connector.read(headers, body, ports.clock.now_ms())
@@ -106,7 +106,7 @@ def handle_call(
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """Call of one member."""
+    """Handler for one member's call."""
 
     name: ConnectorName
     connector: Connector
@@ -114,7 +114,7 @@ class _Talk:
     ports: CallPorts
 
     def answer_tap(self, tap: Tap) -> Mapping[str, Any]:
-        """Claim a share. Taps are not redelivered, so the member is told any outcome."""
+        """Claim a share. Taps are not redelivered, so always show the member the outcome."""
         try:
             chat = self._find_chat()
             text = self._claim(chat, tap.packet_id, None) if chat else self._say("not_admitted")
@@ -130,7 +130,7 @@ class _Talk:
             text = self._carry_out(message)
         except RedPacketError as error:
             is_told = isinstance(error, Rejected | SwitchedOff | InvariantViolated)
-            # The platform delivers other messages than forms again.
+            # The platform redelivers all messages except forms.
             if not message.is_form and (isinstance(error, ChatBusy) or not is_told):
                 raise
             text = self._refusal(error)
@@ -170,12 +170,12 @@ class _Talk:
         )
 
     def _tell_admission(self, message: Message) -> str:
-        """Return the instructions for an admission, at most once in ten seconds."""
+        """Return the instructions for admitting the chat, at most once in ten seconds."""
         if not self.ports.chats.take_hint(self.name, message.chat_id, self.ports.clock.now_ms()):
             return ""
         language = message.member.language
         command = ("redpacket", "chat", "admit", self.name, message.chat_id)
-        # The title is a stranger's text, which an operator may paste into a shell.
+        # A stranger chose the title, and an operator may paste it into a shell.
         title = shortened(pasted(message.title), NOTE_GRAPHEMES_MAX) or message.chat_id
         options = ("--title", title, "--day-fen", str(_DAY_FEN_EXAMPLE))
         quoted = map(quote, (*command, *options, "--language", language))
@@ -231,11 +231,11 @@ class _Talk:
             place = PostedCard(packet_id, self.name, message.chat_id, message_id, chat.language)
             chats.put_card(place, clock.now_ms())
         if not packet.rules.is_exclusive:
-            # Edits after claims by the link found no card. The queue is the only editor.
+            # Earlier claims through the link found no card to edit. Only the queue edits cards.
             self.ports.card_queue.put([packet_id], clock.now_ms())
 
     def _try_words(self, chat: Chat, message: Message) -> str:
-        """Try words that answer the card of a packet with a passphrase."""
+        """Try the words of a reply to a card as the packet's passphrase."""
         chats, answered = self.ports.chats, message.answers_message_id or ""
         packet_id = chats.find_packet_id(self.name, message.chat_id, answered)
         packet = self.ports.claim_ports.packets.find_known(packet_id) if packet_id else None
@@ -247,7 +247,7 @@ class _Talk:
         ports.check_id(packet_id)
         ports.guard_grab()
         if not self._has_card(chat, packet_id):
-            # A forged tap named a packet of the page or of another chat.
+            # A forged tap named a packet from the page or from another chat.
             raise PacketNotFound
         claim = grab_packet(packet_id, self._user(chat), passphrase, ports=ports.claim_ports)
         assert isinstance(claim, Claim), "packets of chats open in one step"

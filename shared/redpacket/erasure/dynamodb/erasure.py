@@ -1,4 +1,4 @@
-"""Erasure of users' attributes (docs/explanation/privacy.md); the role may not name others."""
+"""Erasure of personal attributes (docs/explanation/privacy.md); the role may write no others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IS_THERE = "attribute_exists(pk)"
 
 
 class DynamoErasure:
-    """Removal of personal data from rows; each method may be repeated."""
+    """Eraser of personal data in rows; each method may be repeated."""
 
     def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo
@@ -59,7 +59,7 @@ class DynamoErasure:
             freed = update(
                 self._payments,
                 payment_keys.outside_account(channel, seen.account.name_hash),
-                # The key is a keyed hash, so the whole row must expire.
+                # The key is a keyed hash of the account, so the whole row must expire.
                 "SET expires_at_s = :now_s REMOVE user_id, bound_at_ms",
                 condition=IS_THEIRS,
                 now_s=now_ms // 1000,

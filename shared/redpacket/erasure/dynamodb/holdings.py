@@ -1,4 +1,4 @@
-"""A user's money and pending business; callers compare lagging lists with exact counts."""
+"""Reader of a user's money and pending business; callers compare lagging lists with counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MINUTE_MS = 60_000
 
 
 class DynamoHoldings:
-    """A user's money and pending business."""
+    """Reader of a user's money and pending business."""
 
     def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo
@@ -54,11 +54,12 @@ class DynamoHoldings:
         )
 
     def unmark(self, user_id: str, sent_counts: Mapping[str, int], action: Action) -> bool:
-        """Remove the mark of an empty account, and log *action*, unless it has none.
+        """Remove the campaign mark of an empty account, if any, and log *action*.
 
-        Return False if the account has money, or has sent more packets than *sent_counts* by year.
+        Return False if the account has money, or has sent more packets than the yearly
+        *sent_counts*.
         """
-        # A send that follows the caller's reads may begin the count of another year.
+        # A send after the caller's reads may begin the count for another year.
         years = {year_of(action.at_ms + shift_ms) for shift_ms in (-_MINUTE_MS, _MINUTE_MS)}
         absent = {f"sent_count_{year}" for year in years} - sent_counts.keys()
         conditions = [
@@ -89,15 +90,15 @@ class DynamoHoldings:
         return [ShareRef(claimer.packet_id, claimer.share_no) for claimer in claimers]
 
     def list_sent(self, user_id: str) -> list[Packet]:
-        """Return the user's packets; the list may lag, its rows do not."""
+        """Return the user's packets; the list may lag, but each returned row is current."""
         listed = self._listed(self._packets, packet_keys.sent_list(user_id))
         rows = self._dynamo.get_many(self._packets, listed, is_strong=True)
         return [items.packet_of(row) for row in rows]
 
     def list_outside(self, user_id: str) -> OutsideRows:
-        """Return the user's payments, withdrawals and consents; lists may lag, rows do not."""
+        """Return the user's payments, withdrawals and consents; lists may lag, rows are current."""
         counted = f"{packet_keys.USER_PREFIX}{user_id}"
-        # Read counts before lists: a concurrent start is then in neither or only in the lists.
+        # Read counts before lists, so that a concurrent start is never counted but missing there.
         begun_counts = {
             row["sk"].removeprefix(payment_keys.BEGUN_PREFIX): int(row["begun_count"])
             for row in self._partition(self._payments, counted, payment_keys.BEGUN_PREFIX)

@@ -1,6 +1,6 @@
 """User erasure: delete personal data and keep money rows under the user's pseudonym.
 
-Counters written in transactions prove each list complete, so a stale index can't hide money.
+Transactions maintain counters that prove each list complete, so a stale index can't hide money.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def erase_user(
     note()
     blank_pictures(user_id, sent, pictures)
     erasure.erase_thanks(claims)
-    # The profile is deleted last, because until then the host's id still finds the remaining rows.
+    # Delete the profile last: until then, an operator can find the remaining rows by host id.
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)
     erasure.erase_audiences(user_id)
@@ -81,7 +81,7 @@ def _check_empty(
 def check_settled(
     user_id: str, holdings: DynamoHoldings
 ) -> tuple[Standing, list[Packet], list[ShareRef]]:
-    """Return standing, packets and claims of a user who can no longer get money from any packet.
+    """Return standing, packets and claims of a user if no packet can still pay the user.
 
     Raises AccountNotEmpty, Unavailable.
     """

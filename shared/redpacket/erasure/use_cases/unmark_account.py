@@ -1,4 +1,4 @@
-"""End of an account's use for campaigns only; its owner may then use it for anything."""
+"""Removal of an account's campaign mark; the owner may then use the account for anything."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def unmark_account(user_id: str, operator: User, *, holdings: DynamoHoldings, clock: Clock) -> None:
-    """Remove the mark of an empty account; a repeat is harmless.
+    """Remove the campaign mark of an empty account; a repeated call is harmless.
 
-    An open packet would refund campaign money into the user's own. Raises Forbidden for the
-    operator's own account, AccountNotEmpty, Unavailable.
+    The user may have no open packet, which would later refund campaign money to the unmarked
+    account. Raises Forbidden for the operator's own account, AccountNotEmpty, Unavailable.
     """
     if user_id == operator.user_id:
         raise Forbidden("You can't unmark your own account. Ask another operator.")

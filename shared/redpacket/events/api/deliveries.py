@@ -1,4 +1,4 @@
-"""Batch handlers of stream records and of delivery messages."""
+"""Batch handlers for stream records and delivery messages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def announce_batch(
         try:
             return announce([change for _, change in some]) if some else 0
         except _UNREADABLE as error:
-            # A packet of one of the shares is malformed.
+            # The packet that one of the shares belongs to is malformed.
             if len(some) == 1:
                 set_aside(some[0][0], error)
                 return 0
@@ -59,9 +59,9 @@ def announce_batch(
 
 
 def is_altered(record: Record) -> bool:
-    """Return whether a row lost a value; an approval may only gain a decision and then an outcome.
+    """Return whether a row lost a value; an approval may only gain a decision, then an outcome.
 
-    A record without images belongs to the audit log, whose rows never change.
+    A record without row images comes from the audit log, whose rows never change.
     """
     images = record["dynamodb"]
     before, after = images.get("OldImage"), images.get("NewImage", {})
@@ -73,7 +73,7 @@ def is_altered(record: Record) -> bool:
 
 
 def is_rewritten(record: Record) -> bool:
-    """Return whether a claim changed its owner, amount or time, or a row of money was removed."""
+    """Return whether a claim's owner, amount or time changed, or a money row was removed."""
     images = record["dynamodb"]
     before, after = images.get("OldImage", {}), images.get("NewImage", {})
     if record["eventName"] == "REMOVE":
@@ -91,10 +91,10 @@ def report_altered(
     dead_letter: Callable[[Record], None],
     logger: EventLogger,
 ) -> dict[str, int]:
-    """Set aside records of row changes that no function makes.
+    """Set aside records of row changes that no function should make.
 
-    The queue of these records raises an alarm until an operator handles them. None of
-    these rows has a TTL, so a removal by DynamoDB also counts.
+    An alarm is active until an operator has handled all records in the queue. The checked rows
+    have no TTL, so a removal by DynamoDB also counts.
     """
     altered = [record for record in records if is_altered(record)]
     for record in altered:
@@ -112,7 +112,7 @@ def deliver_batch(
     deliver: Callable[[Sequence[Delivery]], list[Delivery]],
     logger: EventLogger,
 ) -> dict[str, list[dict[str, str]]]:
-    """Send the deliveries of a batch; return SQS's partial batch response."""
+    """Send the deliveries of a batch; return the partial batch response for SQS."""
     deliveries: list[tuple[str, Delivery]] = []
     failed: list[str] = []
     for record in records:

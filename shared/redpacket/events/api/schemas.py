@@ -1,4 +1,4 @@
-"""Request body of a webhook."""
+"""Request body for a webhook."""
 
 from __future__ import annotations
 

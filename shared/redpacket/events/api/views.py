@@ -36,7 +36,7 @@ def attempt_view(made: DeliveryAttempt) -> TriedDelivery:
 
 
 def webhook_view(webhook: Webhook, secret: str | None = None) -> answers.Webhook:
-    """Return a webhook, with its secret only if that is new."""
+    """Return a webhook, with its secret only if the secret is new."""
     shown: answers.Webhook = {
         "name": webhook.name,
         "url": webhook.url,

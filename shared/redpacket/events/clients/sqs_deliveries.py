@@ -1,4 +1,4 @@
-"""SQS queues of webhook deliveries and of unreadable records."""
+"""SQS queues for webhook deliveries and for unreadable records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redpacket.platform.aws.sqs import SqsQueue
 
 
 class SqsDeliveries:
-    """SQS implementation of DeliveryQueue, which connects at first use."""
+    """SQS implementation of DeliveryQueue; it connects on first use."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._queue = SqsQueue(connect, queue_url, "the queue of deliveries")
@@ -23,7 +23,7 @@ class SqsDeliveries:
 
 
 class SqsUnreadRecords:
-    """Queue that keeps a record for an operator, in the form in which its function can retry it."""
+    """Queue that keeps records for an operator, in a form that their function can retry."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._queue = SqsQueue(connect, queue_url, "the queue of unread records")

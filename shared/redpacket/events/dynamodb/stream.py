@@ -38,7 +38,7 @@ def _reader(row: Mapping[str, Any]) -> Callable[[dict[str, Any]], Subject] | Non
         return draw_of
     if place.startswith(draw_keys.UNIT_PREFIX):
         return winner_of
-    # PacketsTable has rows of this name that map a payment to its packet.
+    # PacketsTable also has rows under this sort key, which map a payment to its packet.
     if place == payment_keys.PAYMENT and "payment_status" in row:
         return payment_of
     return withdrawal_of if place == payment_keys.WITHDRAWAL else None

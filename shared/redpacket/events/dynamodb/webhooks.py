@@ -1,4 +1,4 @@
-"""Webhooks and their waiting deliveries, in WebhooksTable."""
+"""Repositories of webhooks and of their waiting deliveries, in WebhooksTable."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DynamoWebhooks:
         return _webhook_of(row) if row else None
 
     def put(self, webhook: Webhook, seen: Webhook | None) -> bool:
-        """Write an edit of *seen*; return False after a concurrent edit."""
+        """Write an edit of *seen*; return False if another edit came first."""
         row = _edited_row(webhook)
         if seen is None:
             made = {
@@ -82,7 +82,7 @@ class DynamoWebhooks:
     def note_failure(
         self, webhook: Webhook, attempt: DeliveryAttempt, paused_until_ms: int
     ) -> bool:
-        """Count a failure; return False if a concurrent one was counted."""
+        """Count a failure; return False if a concurrent failure was already counted."""
         return self._dynamo.update(
             self._table,
             operator_keys.webhook(webhook.name),
@@ -98,7 +98,7 @@ class DynamoWebhooks:
 class DynamoWaitingList:
     """Deliveries that wait for another attempt, and dead letters; lists may lag.
 
-    Finished rows drop their event and expire.
+    A finished delivery's row drops its event and expires.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:
@@ -156,7 +156,7 @@ class DynamoWaitingList:
     def _list(self, kind: str, webhook: str, until_ms: int | None, limit: int) -> list[Delivery]:
         named = self._named(kind, webhook, until_ms, limit)
         rows = self._dynamo.get_many(self._table, named, is_strong=True)
-        # The index lags behind the rows: skip rows that have changed since.
+        # The index lags behind the rows: skip rows that have changed in the meantime.
         matching = [
             row
             for row in rows

@@ -1,4 +1,4 @@
-"""Events for hosts: the meaning of a row's change, and its CloudEvent.
+"""Events for hosts: conversion of row changes to events, and of events to CloudEvents.
 
 Events hold our user ids; the host's ids are added when an event is sent, so no queue holds them
 (docs/adr/0037).
@@ -23,10 +23,10 @@ from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 
 _ID_DIGITS = 32
 _SEQUENCE_DIGITS = 8
-"""More than twice the maximum number of shares."""
+"""Digits of a sequence number, enough for twice the maximum number of shares."""
 
 _AT_MS_END = 253_402_300_800_000
-"""The year 10,000, beyond Python's calendar."""
+"""First millisecond of the year 10,000, which Python's calendar lacks."""
 
 _UNSTARTED = {None, PacketStatus.UNPAID}
 
@@ -35,7 +35,7 @@ Subject = Packet | Share | Draw | Winner | Withdrawal | Payment
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Row before and after one write."""
+    """Parsed row before and after one write."""
 
     before: Subject | None
     after: Subject
@@ -65,9 +65,9 @@ SUBSCRIBED = tuple(kind for kind in EventType if kind is not EventType.TEST)
 class Event:
     """One event; the same change always produces the same event.
 
-    *users* maps names in `data` to our user ids. *sequence* orders the events of a packet, which
-    arrive in any order: `sent` 0, the claim of share n: n, its payment: count + n, then `emptied`
-    and `closed`.
+    *users* maps names in `data` to our user ids. *sequence* orders a packet's events, which arrive
+    in any order: `sent` has 0, the claim of share n has n, its settlement has count + n, and
+    `emptied` and `closed` follow.
     """
 
     kind: EventType
@@ -78,15 +78,15 @@ class Event:
     sequence: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a time without a text form, which would block later events."""
+        """Raise ValueError for a time without a text form; such an event would block later ones."""
         if not 0 <= self.at_ms < _AT_MS_END:
             raise ValueError(f"{self.at_ms} can not be the time of an event")
 
     @property
     def event_id(self) -> str:
-        """The id is the same for each read of the change, so that receivers can drop repeats.
+        """Id that is the same for each read of the change, so that receivers can drop repeats.
 
-        A payment may be refunded in parts: the sum so far is a part of the id.
+        A payment may be refunded in parts, so the id includes the sum refunded so far.
         """
         place = str(self.data.get("refunded_fen", "") if self.sequence is None else self.sequence)
         text = json.dumps([self.kind, self.subject, place])
@@ -110,7 +110,7 @@ def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[
         "datacontenttype": "application/json",
     }
     if event.sequence is not None:
-        # A string that sorts like its number, as the extension `sequence` requires.
+        # The CloudEvents extension `sequence` requires a string that sorts like its number.
         told["sequence"] = f"{event.sequence:0{_SEQUENCE_DIGITS}d}"
     return {**told, "data": {**event.data, **users}}
 

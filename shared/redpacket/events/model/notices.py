@@ -1,4 +1,4 @@
-"""Notices that changes of packets, won units and withdrawals cause."""
+"""Notices about changes of packets, won units and withdrawals."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def notices_of(change: Change) -> Iterator[UserNotice]:
 
 
 def _of_closed(packet: Packet, event: Event) -> Iterator[UserNotice]:
-    """Yield the notices of a closed packet, whose amounts are shown; campaigns have no sender."""
+    """Yield the notices of a closed packet, with amounts; a campaign has no sender to notify."""
     end, at_ms, packet_id = packet.end, event.at_ms, packet.packet_id
     assert end
     if packet.rules.campaign_id is None:

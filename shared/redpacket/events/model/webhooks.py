@@ -13,21 +13,22 @@ URL_LENGTH_MAX = 1024
 WEBHOOKS_MAX = 20
 
 COUNT_MAX = 1_000
-"""Maximum of a count of deliveries."""
+"""Maximum number of deliveries that are counted."""
 
 GIVEN_UP_AFTER_MS = 24 * 3_600_000
-"""Time for which a delivery is retried; then only an operator resends it, as a dead letter."""
+"""Milliseconds for which a delivery is retried; then it is a dead letter for an operator."""
 
 DEAD_KEPT_MS = 30 * GIVEN_UP_AFTER_MS
 
 BOTH_SIGN_MS = 24 * 3_600_000
-"""Time for which the old secret signs beside a new one."""
+"""Milliseconds for which the old secret also signs after a rotation."""
 
 FAILURES_MAX = 5
 """Consecutive failures that open a webhook's circuit breaker."""
 
 SLOW_MS = 2_000
-"""Milliseconds after which a receiver counts as slow; for a while only the sweep calls it."""
+"""Response milliseconds above which a receiver is slow; then only the sweep calls it for a while.
+"""
 
 _SLOW_FOR_MS = 60_000
 _NOTED_EVERY_MS = 10_000
@@ -35,14 +36,14 @@ _PAUSE_MS_MIN, _PAUSE_MS_MAX = 30_000, 15 * 60_000
 _RETRY_MS_MIN, _RETRY_MS_MAX = 10_000, 4 * 3_600_000
 
 PERSON_MS_MAX = 15 * 60_000
-"""Time for which an event waits for the host's id of its user, which the payout stores."""
+"""Milliseconds for which an event waits for its user's host id, which the payout stores."""
 
 _PERSON_SOON_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class SealedSecret:
-    """Stored form of a signing secret; an old one stops signing at *until_ms*."""
+    """Stored form of a signing secret; an old secret stops signing at *until_ms*."""
 
     sealed: str = field(repr=False)
     hash: str = field(repr=False)
@@ -67,7 +68,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A receiver; *version* changes with each edit, the rest below it with deliveries."""
+    """Receiver; edits change *version*, and deliveries change the fields below it."""
 
     name: str
     url: str
@@ -83,7 +84,7 @@ class Webhook:
     last_failure: DeliveryAttempt | None = None
 
     def wants(self, kind: EventType) -> bool:
-        """Return whether the receiver subscribed to such events."""
+        """Return whether the receiver subscribed to this kind of event."""
         return self.is_on and kind in self.kinds
 
     def may_be_asked(self, now_ms: int) -> bool:
@@ -91,15 +92,15 @@ class Webhook:
         return self.is_on and self.paused_until_ms <= now_ms
 
     def is_half_open(self, now_ms: int) -> bool:
-        """Return whether one delivery must succeed before all others."""
+        """Return whether one delivery must succeed before all others may be sent."""
         return self.may_be_asked(now_ms) and self.failure_count >= FAILURES_MAX
 
     def is_called_immediately(self, now_ms: int) -> bool:
-        """Return whether the queue's function delivers, and not the sweep."""
+        """Return whether the queue's function delivers to the receiver, instead of the sweep."""
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 
     def is_worth_noting(self, made: DeliveryAttempt) -> bool:
-        """Return whether to store a success: it changes the state, or none was stored for long."""
+        """Return whether a success changes the state, or none was stored for a long time."""
         last = self.last_success.at_ms if self.last_success else 0
         is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
             self.slow_until_ms
@@ -113,7 +114,7 @@ class Webhook:
         )
 
     def with_new_secret(self, secret: SealedSecret, now_ms: int) -> Webhook:
-        """Return the webhook with an additional secret; the current one also signs for a day."""
+        """Return the webhook with a new secret; the current one also signs for another day."""
         older = (
             replace(secret, until_ms=secret.until_ms or now_ms + BOTH_SIGN_MS)
             for secret in self.signing(now_ms)
@@ -123,7 +124,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Delivery of an event to a webhook; *is_stored* means that the waiting list has it."""
+    """Delivery of an event to a webhook; *is_stored* means that it is in the waiting list."""
 
     webhook: str
     event: Event
@@ -136,7 +137,7 @@ class Delivery:
 
 
 def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
-    """Return a delivery that waits for its next attempt, or a dead letter.
+    """Return the delivery with the time of its next attempt, or as a dead letter.
 
     Delays double from ten seconds to four hours; *jitter* (0 to 1) spreads them.
     """
@@ -148,7 +149,7 @@ def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
 
 
 def is_given_up(delivery: Delivery, now_ms: int) -> bool:
-    """Return whether a delivery was retried for a day."""
+    """Return whether a delivery has been retried for a whole day."""
     return now_ms - delivery.first_at_ms >= GIVEN_UP_AFTER_MS
 
 
@@ -166,7 +167,7 @@ def slow_until_ms(attempt: DeliveryAttempt) -> int:
 
 
 def person_delay_s(event: Event, host_ids: Mapping[str, str], now_ms: int) -> int:
-    """Return the seconds until the host's id of an event's user may be available; 0 means now."""
+    """Return the seconds to wait for the host id of an event's user; 0 means to send now."""
     age_ms = now_ms - event.at_ms
     if age_ms >= PERSON_MS_MAX or all(user_id in host_ids for user_id in event.users.values()):
         return 0

@@ -1,4 +1,4 @@
-"""Conversion of row changes into notices and events, with a delivery per subscribed webhook."""
+"""Conversion of row changes into notices and events, with one delivery per subscribed webhook."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _ON_CARDS = {EventType.PACKET_CLAIMED, EventType.PACKET_EMPTIED, EventType.PACKET_CLOSED}
-"""Events that the card of a packet in a chat shows."""
+"""Types of events that change a packet's card in a chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class AnnouncePorts:
     in_parallel: InParallel
     queue: DeliveryQueue
     edit_cards: Callable[[Sequence[str], int], None] | None
-    """Queues edits of packets' cards; None without chat platforms."""
+    """Function that queues card edits for packets; None without chat platforms."""
     clock: Clock
 
 
 def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     """Store notices, queue deliveries and edits of cards; return the number of deliveries.
 
-    Raises Unavailable. A repeat makes the same notices and ids.
+    Raises Unavailable. A repeated call produces the same notices and event ids.
     """
     notices = [notice for change in changes for notice in notices_of(change)]
     if notices:

@@ -1,4 +1,4 @@
-"""Event delivery. Failed deliveries wait in a list apart from the queue.
+"""Event delivery. Failed deliveries wait in a list outside the queue.
 
 A failing receiver is paused, and only the sweep calls a slow one (docs/adr/0037).
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
 
 BATCH = 50
-"""Deliveries to one receiver at a time."""
+"""Maximum concurrent deliveries to one receiver."""
 
 _TRIES_MAX = 100_000
 
@@ -78,7 +78,7 @@ def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Del
 
 
 def retry_deliveries(*, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
-    """Retry due deliveries, each receiver separately; dead-letter the ones older than a day."""
+    """Retry due deliveries separately for each receiver; dead-letter those older than a day."""
     webhooks = ports.repository.list_all()
     reports = ports.in_parallel(lambda webhook: _retry_of(webhook, ports, stop_at_ms), webhooks)
     return RetryReport(

@@ -58,7 +58,7 @@ def put_webhook(
     is_on: bool,
     ports: EditPorts,
 ) -> tuple[Webhook, str | None]:
-    """Create or edit a webhook; return it and a new one's secret. An edit ends any pause.
+    """Create or edit a webhook; return it, with a secret if it is new. An edit ends any pause.
 
     *note* is called before the first change. Raises InvalidRequest, VersionConflict.
     """
@@ -90,7 +90,10 @@ def put_webhook(
 
 
 def rotate_secret(name: str, note: Callable[[], object], *, ports: EditPorts) -> str:
-    """Return a new secret; the old one signs for a day. Raises WebhookNotFound, VersionConflict."""
+    """Return a new secret; the old one also signs for a day.
+
+    Raises WebhookNotFound, VersionConflict.
+    """
     seen = find_webhook(name, ports=ports)
     note()
     secret, sealed = ports.sender.new_secret(name, seen.url)
@@ -108,7 +111,7 @@ def test_webhook(name: str, *, ports: EditPorts) -> DeliveryAttempt:
 
 
 def replay_dead(name: str, note: Callable[[], object], *, ports: EditPorts) -> tuple[int, bool]:
-    """Let the sweep retry dead letters; return their number and whether none is left.
+    """Let the sweep retry dead letters; return their number, and whether all were included.
 
     The event ids stay the same. Raises WebhookNotFound.
     """

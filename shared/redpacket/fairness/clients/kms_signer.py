@@ -9,7 +9,7 @@ from typing import Any
 from redpacket.platform.aws.errors import translated
 
 _DER_PREFIX = bytes.fromhex("302a300506032b6570032100")
-"""Bytes before the key in its SubjectPublicKeyInfo."""
+"""Bytes that precede the key in its SubjectPublicKeyInfo encoding."""
 
 
 class KmsSigner:

@@ -21,7 +21,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class DynamoCommitments:
-    """Repository of commitments, and of those that await the log."""
+    """Repository of commitments and of the list of commitments that await the log."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -51,7 +51,7 @@ class DynamoCommitments:
 
 
 def note_commitment(table: str, commitment: Commitment) -> list[Operation]:
-    """Return the write that stores a commitment in the transaction of its subject."""
+    """Return the write that stores a commitment, for the transaction that stores its subject."""
     return [
         put(
             table,
@@ -68,7 +68,7 @@ def note_commitment(table: str, commitment: Commitment) -> list[Operation]:
 
 
 def place_commitment(table: str, id_hash: str, index: int) -> Operation:
-    """Return the update that assigns a commitment's log index; it may be repeated."""
+    """Return the update that assigns a commitment's log index; the update may be repeated."""
     return update(
         table,
         log_keys.commitment(id_hash),
@@ -79,13 +79,13 @@ def place_commitment(table: str, id_hash: str, index: int) -> Operation:
 
 
 def _noted_of(row: dict[str, Any]) -> NotedCommitment | None:
-    """Parse a row; return None for a malformed one, which must not block the others."""
+    """Parse a row; return None for a malformed row, so that it does not block the others."""
     try:
         commitment = Commitment(
             CommitmentKind(row["kind"]), row["pk"], row["commitment"], row["at_ms"]
         )
         texts = commitment.id_hash, commitment.commitment
-        # Check the type: the time is part of the leaf and must hash the same when read again.
+        # Check the type: the time is part of the leaf and must hash the same after each read.
         is_time = type(commitment.at_ms) is int and commitment.at_ms >= 0
         if not is_time or not all(_DIGEST.fullmatch(text) for text in texts):
             return None

@@ -16,7 +16,7 @@ def commitment(id_hash: str) -> dict[str, str]:
 
 
 COMMITMENT_SHARDS = 16
-"""Partitions of the list of commitments that await the log; each takes 500 of them a second."""
+"""Partitions of the list of commitments that await the log; each accepts 500 per second."""
 
 
 def commitment_shard(id_hash: str) -> int:
@@ -25,18 +25,18 @@ def commitment_shard(id_hash: str) -> int:
 
 
 LOG_END = {"pk": "head", "sk": "end"}
-"""Key of the log's current end in LogTable; every append has a condition on it."""
+"""Key of the log's current end in LogTable; every append requires the end that it read."""
 
 LOG_HEAD = {"pk": "head", "sk": "signed"}
 
 LOG_ENTRIES_PER_ROW = 128
-"""Entries of a full row: 20 KB. A longer row costs more if few entries are appended at a time. A
-shorter one limits an append, whose transaction has at most 100 rows.
+"""Entries of a full row, 20 KB. Longer rows make appends of few entries more expensive. Shorter
+rows reduce the entries per append, because a transaction has at most 100 rows.
 """
 
 
 def log_entries(row_no: int) -> dict[str, str]:
-    """Return the key of a row of entries in LogTable, the first of index 128 * *row_no*."""
+    """Return the LogTable key of a row of entries, whose first index is 128 * *row_no*."""
     return {"pk": f"entries#{row_no}", "sk": "entries"}
 
 
@@ -46,5 +46,5 @@ def log_place(id_hash: str) -> dict[str, str]:
 
 
 def log_node(level: int, number: int) -> dict[str, str]:
-    """Return the key of a complete subtree's hash in LogTable, of at least a row of entries."""
+    """Return the LogTable key of the hash of a complete subtree that spans at least one row."""
     return {"pk": f"node#{level}#{number}", "sk": "node"}

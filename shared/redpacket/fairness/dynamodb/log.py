@@ -1,7 +1,7 @@
 """Public log in LogTable: rows of entries, tree nodes, current end, and signed head.
 
-An append rewrites the last row of entries until it is full. Nodes below a full row have no rows:
-they are computed from the entries.
+An append rewrites the last row of entries until the row is full. Nodes below a full row are not
+stored, but computed from the entries.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DynamoLog:
     ) -> bool:
         """Append entries and completed nodes in one transaction; all earlier entries have places.
 
-        Return False if *before* is no longer the end.
+        Return False if the log no longer ends at *before*.
         """
         rows = self._rows_of(before.size, entries)
         writes = [
@@ -75,7 +75,7 @@ class DynamoLog:
         return self._dynamo.try_transact(writes)
 
     def _rows_of(self, size: int, entries: Sequence[Commitment]) -> Iterator[tuple[Row, bool]]:
-        """Yield the rows that change, each with whether it is new."""
+        """Yield the rows that change, each with a flag for a new row."""
         per_row = log_keys.LOG_ENTRIES_PER_ROW
         remainder = size % per_row
         listed = [*(self.list_entries(size - remainder, remainder) if remainder else ())]
@@ -89,9 +89,9 @@ class DynamoLog:
             yield {**log_keys.log_entries(row_no), "entries": texts}, start > 0 or not remainder
 
     def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
-        """Write the index of each id's entry, for at most PLACES_MAX ids; may be repeated.
+        """Write the index of each id's entry, for at most PLACES_MAX ids; a repeat is harmless.
 
-        Return the ids that have another place, or whose commitment is missing.
+        Return the ids whose stored index differs or whose commitment is missing.
         """
         writes = [self._place(id_hash, index) for id_hash, index in places]
         if self._dynamo.try_transact([*chain(*writes)]):
@@ -141,7 +141,7 @@ class DynamoLog:
         return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
-        """Return the hashes of existing nodes; a leaf's hash comes from its entry."""
+        """Return the hashes of existing nodes; hashes of leaves are computed from the entries."""
         high = [log_keys.log_node(*node) for node in dict.fromkeys(nodes) if _has_row(node)]
         hashes = {_node_of(row): bytes.fromhex(str(row["hash"])) for row in self._get(high)}
         low = [node for node in dict.fromkeys(nodes) if not _has_row(node)]
@@ -175,7 +175,7 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _over(table: str, row: Row, before: LogHead | None) -> Operation:
-    """Return the write of a row if the table has the one of *before*, or none."""
+    """Return the write of a row; it requires the row for *before*, or no row if that is None."""
     if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)
@@ -190,7 +190,7 @@ def _head_of(row: Row) -> LogHead:
 
 
 def _entries_of(texts: str) -> Iterator[tuple[int, Commitment]]:
-    """Yield the entries of a row with their indexes; a malformed one counts as missing."""
+    """Yield the entries of a row with their indexes; skip malformed entries."""
     for text in texts.split(";"):
         try:
             index, kind, id_hash, commitment, at_ms = text.split(",")

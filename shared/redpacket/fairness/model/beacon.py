@@ -1,4 +1,4 @@
-"""Rounds of a public beacon, which draws of earlier releases used (docs/adr/0032).
+"""Rounds of the public beacon that draws of earlier releases used (docs/adr/0032).
 
 No new campaign has a beacon. Proofs of past draws still need its terms and the stored rounds.
 """
@@ -9,8 +9,8 @@ import hashlib
 from dataclasses import dataclass
 
 _MARGIN_MS = 10_000
-"""Minimum milliseconds between a day's round and the campaign's seeds, or the day's first
-midnight.
+"""Minimum milliseconds from the campaign's seeds, and from the day's first midnight, to the day's
+round.
 """
 
 
@@ -23,16 +23,16 @@ class BeaconRound:
 
     @property
     def randomness(self) -> str:
-        """Randomness of a round: the SHA-256 of its signature, in hex."""
+        """Randomness of the round: the SHA-256 of its signature, in hex."""
         return hashlib.sha256(self.signature).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignBeacon:
-    """Chain of rounds that decided a past campaign, one round per day; the commitment covers it.
+    """Beacon chain whose rounds, one per day, decided a past campaign; the commitment covers it.
 
-    Round 1 was at *genesis_s*, and one followed each *period_s*. No round of the campaign precedes
-    *committed_at_ms*, the time of its seeds. *timezone* defines the day.
+    Round 1 was at *genesis_s*, and another followed every *period_s*. The campaign's rounds all
+    follow *committed_at_ms*, the time at which its seeds were fixed. *timezone* defines the day.
     """
 
     chain_hash: str

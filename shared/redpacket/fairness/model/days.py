@@ -1,4 +1,4 @@
-"""Days of draws, and the chain of their seeds."""
+"""Draw days, and the chain of their seeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAY = re.compile(r"\d{8}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class DrawDay:
-    """Day of a campaign's calendar, like 20270129, with its bounds: [starts, ends)."""
+    """Day in a campaign's time zone, like 20270129, with its bounds: [starts, ends)."""
 
     name: str
     starts_at_ms: int
@@ -43,16 +43,16 @@ def day_at(timezone: str, at_ms: int) -> DrawDay:
 
 
 def day_named(timezone: str, name: str) -> DrawDay:
-    """Return the day *name*. Raises ValueError if no campaign can have it."""
+    """Return the day *name*. Raises ValueError if no campaign can include the day."""
     days_of_chain(name)
     noon = datetime.strptime(name, DAY_FORMAT).replace(hour=12, tzinfo=_zone(timezone))
     return day_at(timezone, int(noon.timestamp() * 1000))
 
 
 def day_seed(root: bytes, day: str) -> bytes:
-    """Return the seed of *day*: the hash of the next day's seed; the last day's is *root*.
+    """Return the seed of *day*: the hash of the next day's seed, or *root* for the last day.
 
-    A revealed seed reveals only those of earlier days.
+    A revealed seed reveals only the seeds of earlier days.
     """
     return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
 

@@ -20,7 +20,7 @@ _ZERO: Point = (0, 1, 1, 0)
 
 @lru_cache(maxsize=16)
 def has_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return whether a signature is by *public_key* over a message; cache recent results.
+    """Return whether *public_key* verifies *signature* over *message*; cache recent results.
 
     Raises ValueError if *public_key* is not a key on this curve.
     """

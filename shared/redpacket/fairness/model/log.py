@@ -14,7 +14,7 @@ from redpacket.fairness.model.ed25519 import has_signed
 from redpacket.fairness.model.merkle import leaf_hash
 
 _ED25519 = b"\1"
-"""Type of the signature in C2SP signed-note."""
+"""Type byte for Ed25519 in C2SP signed-note."""
 
 
 class CommitmentKind(StrEnum):
@@ -26,7 +26,7 @@ class CommitmentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """Entry of the log: it has only the hash of an id, because a packet's id lets users grab it."""
+    """Log entry. It has only the hash of an id, because the id itself lets users grab a packet."""
 
     kind: CommitmentKind
     id_hash: str
@@ -52,7 +52,7 @@ class NotedCommitment:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """Log at one time: the number of entries, and their root in hex."""
+    """State of the log at one time: the number of entries, and their root in hex."""
 
     size: int
     root: str
@@ -84,14 +84,14 @@ class SignedHead:
 
     @property
     def checkpoint(self) -> str:
-        """The head as a note that existing clients verify (C2SP signed-note)."""
+        """The head as a note that existing clients can verify (C2SP signed-note)."""
         signature = b64encode(_note_key_id(self.public_key) + self.signature).decode()
         text, name = self.head.text(self.public_key), origin_of(self.public_key)
         return f"{text}\n\u2014 {name} {signature}\n"
 
 
 def origin_of(public_key: bytes) -> str:
-    """Return the name of the log and of its key in notes; a replica of the key keeps it."""
+    """Return the name of the log and its key in notes; a replica of the key has the same name."""
     return f"redpacket.log/{hashlib.sha256(public_key).hexdigest()[:16]}"
 
 

@@ -52,13 +52,13 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 
 
 def hash_of(leaves: Range, hashes: Mapping[Node, bytes]) -> bytes:
-    """Return the root over a range, of which *hashes* has the nodes."""
+    """Return the root over a range; *hashes* contains its nodes."""
     return fold([hashes[node] for node in nodes_of(leaves)])
 
 
 @dataclass(slots=True)
 class Peaks:
-    """Tree as its largest complete subtrees, which suffice for its root and for an append."""
+    """Tree represented by its largest complete subtrees, which suffice for the root and appends."""
 
     size: int = 0
     hashes: list[bytes] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Peaks:
         return fold(self.hashes)
 
     def append(self, leaf: bytes) -> list[tuple[Node, bytes]]:
-        """Append the hash of a leaf; return the nodes above the leaves that it completes."""
+        """Append a leaf's hash; return the nodes above leaf level that the append completes."""
         made = []
         level, number, top = 0, self.size, leaf
         while number & 1:
@@ -104,7 +104,7 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 def consistency_ranges(old: int, new: int) -> list[Range]:
     """Return the ranges whose hashes prove that *new* leaves begin with *old* ones.
 
-    Empty if no proof is necessary: no leaves, or the same tree.
+    The list is empty if no proof is necessary, for an empty or unchanged tree.
     """
     if old in (0, new):
         return []
@@ -124,7 +124,7 @@ def consistency_ranges(old: int, new: int) -> list[Range]:
 
 
 def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
-    """Return whether a path proves that *leaf* has this place in the tree."""
+    """Return whether *path* proves that *leaf* is at *index* in the tree."""
     if not 0 <= index < size or len(path) != len(ranges := inclusion_ranges(index, size)):
         return False
     top = leaf
@@ -136,13 +136,13 @@ def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root:
 def is_consistent(
     old: int, new: int, path: Sequence[bytes], old_root: bytes, new_root: bytes
 ) -> bool:
-    """Return whether a path proves that the new tree extends the old one."""
+    """Return whether *path* proves that the new tree extends the old one."""
     if not 0 <= old <= new or (old == 0 and old_root != EMPTY_ROOT):
         return False
     ranges = consistency_ranges(old, new)
     if len(path) != len(ranges) or not ranges:
         return not path and not ranges and (old_root == new_root or 0 == old < new)
-    # A complete old tree is a node of the new one, and its hash is known.
+    # If the old tree is complete, it is a node of the new tree, and its hash is known.
     is_node = ranges[0][1] != old
     old_top = new_top = old_root if is_node else path[0]
     for (first, _), sibling in list(zip(ranges, path, strict=True))[not is_node :]:

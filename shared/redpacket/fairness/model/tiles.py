@@ -14,7 +14,7 @@ TILE_PATTERN = r"(entries|0|[1-9]|[1-5]\d|6[0-3])/((?:x\d{3}/){0,3}\d{3})(?:\.p/
 
 
 class Tile(NamedTuple):
-    """A range of hashes of one level of the tree, or of entries; *last* belongs to it."""
+    """Range of entries, or of hashes on one level of the tree, including *last*."""
 
     is_bundle: bool
     level: int
@@ -23,7 +23,7 @@ class Tile(NamedTuple):
 
 
 def tile_of(path: str) -> Tile | None:
-    """Return the tile of a path below `/tile/`, or None if the layout has no such path."""
+    """Return the tile for a path below `/tile/`, or None if the layout has no such path."""
     matched = re.fullmatch(TILE_PATTERN, path, re.ASCII)
     if not matched or matched[2].startswith("x000") or int(matched[3] or 1) >= TILE_WIDTH:
         return None

@@ -1,9 +1,9 @@
 """Extension of the public log by pending commitments, and signing of its head.
 
 An append requires that the log still ends at the read position, so runs may overlap or be
-interrupted. Its entries get their places before the next append, from whichever run comes first.
-Therefore no id has two entries. A head is signed only if it extends the last one: a rewritten log
-is never signed.
+interrupted. Before the next append, some run writes the places of the new entries. Therefore no id
+has two entries. A head is signed only if it extends the last signed head, so a rewritten log is
+never signed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from redpacket.fairness.ports import HeadSigner
 
 BATCH_MAX = 2_048
-"""Entries per append: with their nodes at most 100 rows, up to 2^31 entries."""
+"""Entries per append; with their nodes they need at most 100 rows in a log below 2^31 entries."""
 
 LISTED_MAX = BATCH_MAX
 
 PLACES_MAX = 50
-"""Places per transaction, each of two rows."""
+"""Places per transaction; each place takes two rows."""
 
 _READ_AT_ONCE = 100
 """Ids per read: the maximum of BatchGetItem."""
@@ -45,10 +45,10 @@ _READ_AT_ONCE = 100
 TRIES = 5
 
 LATE_MS = 5 * 60_000
-"""Milliseconds until an unlogged commitment is reported, because its position then proves less."""
+"""Age in milliseconds at which an unlogged commitment is reported: a late entry proves less."""
 
 RESERVE_MS = 15_000
-"""Milliseconds reserved to finish one transaction with retries, and one signature."""
+"""Milliseconds reserved at the end of a run for one transaction with retries and one signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> i
 def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
     for _ in range(TRIES):
         before = _end_with_places(ports)
-        # Read before the commitments, which another run may place between the two reads.
+        # Read places before commitments, because another run may write places between the reads.
         placed = dict(
             _in_chunks(
                 lambda chunk: ports.log.find_places(chunk).items(), id_hashes, _READ_AT_ONCE, ports
@@ -120,8 +120,8 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             entry.id_hash: placed[entry.id_hash] for entry in entries if entry.id_hash in placed
         }
         for id_hash, index in places.items():
-            # A row was overwritten. The commitment leaves the list; reconciliation compares it with
-            # its entry.
+            # A row was overwritten. The commitment leaves the list, and reconciliation later
+            # compares the row with its log entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
             ports.log.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]
@@ -134,7 +134,7 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             _report_late(entries, ports)
             _assign_indexes(list(enumerate(entries, start=before.size)), after, ports)
             return len(entries)
-    # Other processes win every append. These commitments stay pending.
+    # Other runs were faster in every attempt, so these commitments stay pending.
     return 0
 
 
@@ -151,7 +151,7 @@ def _assign_indexes(
 ) -> None:
     places = [(entry.id_hash, index) for index, entry in entries]
     for id_hash in _in_chunks(ports.log.place, places, PLACES_MAX, ports):
-        # Its commitment was overwritten in between; reconciliation compares it with its entry.
+        # The commitment's row was overwritten; reconciliation compares it with the log entry.
         ports.logger.event("log_differs", id_hash=id_hash)
     ports.log.note_placed(end)
 
@@ -188,7 +188,7 @@ def _report_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
 
 
 def sign_head(ports: LogPorts) -> bool:
-    """Sign and publish the head; return False if it, or a newer one, is published.
+    """Sign and publish the head; return False if this head or a newer one is already published.
 
     Raises InvariantViolated if the log does not extend the last signed head.
     """

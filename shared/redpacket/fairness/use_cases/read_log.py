@@ -1,4 +1,4 @@
-"""Public reads of the log: its entries and the proofs of its signed head."""
+"""Public reads of the log: entries, and proofs for its signed head."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _entries(first: int, end: int, log: DynamoLog) -> Entries:
 def prove_inclusion(
     id_hash: str, size: int | None, *, log: DynamoLog
 ) -> tuple[int, Commitment, int, Sequence[bytes]] | None:
-    """Prove that an id's only entry is in the log of *size*, by default the signed one.
+    """Prove that the log with *size* entries, by default the signed log, includes an id's entry.
 
     Return index, entry, size and proof, or None. Raises InvalidRequest, Unavailable.
     """
@@ -78,7 +78,10 @@ def prove_inclusion(
 
 
 def prove_consistency(old: int, new: int | None, *, log: DynamoLog) -> tuple[int, Sequence[bytes]]:
-    """Return *new* and a proof that its log extends *old*. Raises InvalidRequest, Unavailable."""
+    """Return *new* and a proof that the log of this size extends the log of size *old*.
+
+    Raises InvalidRequest, Unavailable.
+    """
     new = _size("to", new, log)
     if old > new:
         raise InvalidRequest.of("from", f"must be at most {new}, the size of the log")

@@ -1,1 +1,1 @@
-"""DynamoDB repositories of ledger."""
+"""DynamoDB repositories of the ledger."""

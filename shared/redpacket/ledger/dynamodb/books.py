@@ -1,4 +1,4 @@
-"""Rows of AccountsTable, and reads of entries, received shares and receipts."""
+"""Mapper for rows of AccountsTable, and reader of entries, received shares and receipts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import invalid_cursor
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
-"""Prefixes of a balance's yearly sums (`sent_fen_2025`), which `YearSums` adds up."""
+"""Prefixes of the yearly sums in a balance row (`sent_fen_2025`), which `YearSums` adds up."""
 
 # Validate cursors: DynamoDB rejects long keys and ranges that end before they begin.
 _ENTRY_CURSOR = re.compile(ENTRY_CURSOR)
@@ -40,14 +40,14 @@ class BookPages:
     def list_received(
         self, account: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[ReceivedItem], str | None]:
-        """Return a page of the settled claims of an account, newest first."""
+        """Return a page of an account's settled claims, newest first."""
         rows = self._lane(account, keys.CLAIM_PREFIX, cursor, limit + 1, year)
         page = rows[:limit]
         next_cursor = str(page[-1]["sk"]) if len(rows) > limit else None
         return [_received(row) for row in page], next_cursor
 
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
-        """Return the stored versions of those *wanted* entries that exist."""
+        """Return those of the *wanted* entries that exist, as stored."""
         row_keys = [_key(entry) for entry in wanted]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [entry_of(row) for row in rows]
@@ -79,7 +79,7 @@ class BookPages:
 
 
 def _after(lane: str, cursor: str, place_ms: int) -> str:
-    """Return a range's upper bound after *cursor*: at equal times, entries sort before claims."""
+    """Return the upper bound of a key range after *cursor*; at equal times, entries come first."""
     if cursor.startswith(lane):
         return cursor
     if lane == keys.CLAIM_PREFIX:

@@ -1,4 +1,4 @@
-"""Deposits of money from outside into an account, and moves of campaign money."""
+"""Writer of deposits from outside and of moves of campaign money."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.users.dynamodb.profiles import note_user
 
 
 class DynamoDeposits:
-    """Deposits of outside money into accounts, and moves of campaign money between them."""
+    """Writer of deposits from outside and of moves of campaign money between accounts."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -37,12 +37,12 @@ class DynamoDeposits:
         return self._dynamo.get(self._accounts, keys.account(account)) is None
 
     def has_received(self, account: str) -> bool:
-        """Return whether packets have paid an account, so it also holds other money."""
+        """Return whether packets have paid an account; if so, it also holds money that was won."""
         row = self._dynamo.get(self._accounts, keys.account(account)) or {}
         return any(name.startswith("received_") for name in row)
 
     def bind(self, request: Request, transfer_id: str) -> None:
-        """Store the request of a case's deposit. Raises IdempotencyKeyReused for another body."""
+        """Bind a request to its case's deposit. Raises IdempotencyKeyReused for another body."""
         kind = TransferKind.DEPOSIT
         transact_request(self._dynamo, self._accounts, kind, request, transfer_id, [])
 
@@ -56,9 +56,9 @@ class DynamoDeposits:
         *,
         is_for_campaigns: bool = False,
     ) -> None:
-        """Post a transfer, once for each request, with *payee*'s host id, *action* and *spent*.
+        """Post a transfer once per request, and store *payee*'s host id, *action* and *spent*.
 
-        After one that *is_for_campaigns*, the account only sends campaigns' packets.
+        If the transfer *is_for_campaigns*, the account can afterwards send only campaign packets.
         """
         profile_rows = note_user(self._profiles, payee) if payee else []
         beside = profile_rows + note_action(self._audit_table, action)

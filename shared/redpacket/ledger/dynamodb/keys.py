@@ -1,4 +1,4 @@
-"""Keys of accounts, requests and work lists; other contexts have the other tables."""
+"""Keys of accounts, requests and work lists; other contexts define the keys of other tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zlib import crc32
 from redpacket.platform.settings import settings
 
 WORK_SHARDS = settings.work_shards
-"""Partitions of each work list; one takes about 1,000 writes a second, and a claim needs two.
+"""Partitions of each work list; one accepts about 1,000 writes per second, two per claim.
 
 A due packet is in its sender's partition, so that one sweep at a time writes a sender's balance.
 """
@@ -40,7 +40,7 @@ def entry(name: str, position_ms: int, transfer_id: str) -> dict[str, str]:
 
 
 def claim_entry(name: str, position_ms: int, packet_id: str, share_no: int) -> dict[str, str]:
-    """Return the key of a settled claim's entry, in a separate range that can be listed alone."""
+    """Return the key of a settled claim's entry, in a key range that contains only claims."""
     return {"pk": name, "sk": f"{CLAIM_PREFIX}{position_ms:013d}#{packet_id}#{share_no}"}
 
 
@@ -54,20 +54,21 @@ RECEIPT = "receipt"
 
 
 def posted(transfer_id: str) -> dict[str, str]:
-    """Return the key of the row that prevents a second post of a transfer.
+    """Return the key of the row that prevents a transfer from being posted twice.
 
-    Transfers from and to providers have it, because a restore may lose the row of their cause.
+    Transfers from and to providers need this row, because a restore may lose the payment or
+    withdrawal that caused them.
     """
     return {"pk": f"transfer#{transfer_id}", "sk": "posted"}
 
 
 def work(kind: str, shard: int) -> str:
-    """Return a partition of a work list in the indexes by_work."""
+    """Return the partition of a work list's shard in the indexes by_work."""
     return f"{kind}#{shard}"
 
 
 def work_shard(subject: str) -> int:
-    """Return the shard of a work list for *subject*; any stable hash works."""
+    """Return the work list shard for *subject*; any stable hash works."""
     return crc32(subject.encode()) % WORK_SHARDS
 
 
@@ -77,5 +78,5 @@ def list_position(at_ms: int, packet_id: str) -> str:
 
 
 def work_shards(group: int, groups: int) -> Sequence[int]:
-    """Return the work shards of sweep number *group*, from 0, out of *groups*."""
+    """Return the work shards for sweep number *group*, counted from 0, of *groups*."""
     return range(group, WORK_SHARDS, groups)

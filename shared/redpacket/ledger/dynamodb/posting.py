@@ -1,4 +1,4 @@
-"""Writes of transfers: an entry for each account, and one balance change for each account."""
+"""Writes that post transfers: the entries, and one balance change for each account."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def change_balance(
     *,
     is_for_campaigns: bool = False,
 ) -> Operation:
-    """Return an account's only change; its balance before must be at most *at_most_fen*."""
+    """Return the only change of an account; its prior balance must be at most *at_most_fen*."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
@@ -139,7 +139,7 @@ def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
 
 
 def exists(_row: Row) -> RedPacketError:
-    """Return the error for an id that already exists, which is a bug."""
+    """Return the error for an id that already exists, which indicates a bug."""
     return InvariantViolated("a packet or transfer with this id already exists")
 
 
@@ -162,12 +162,12 @@ def is_not_covered(row: Row) -> RedPacketError:
 
 
 def is_only_for_campaigns(_row: Row) -> RedPacketError:
-    """Return the error for other money in an account of campaign money, or for its other uses."""
+    """Return the error for other money, or another use, of an account with campaign money."""
     return Forbidden("This account holds campaign money. It accepts and pays nothing else.")
 
 
 def use_account(accounts_table: str, account: str) -> Guarded[RedPacketError]:
-    """Return the write that refuses an account of campaign money, and later its mark."""
+    """Return a write that fails for a campaign account and prevents a later campaign mark."""
     operation = update(
         accounts_table, keys.account(account), "ADD balance_fen :none", condition=IS_FREE, none=0
     )

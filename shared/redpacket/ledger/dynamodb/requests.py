@@ -1,6 +1,6 @@
-"""Idempotent requests: their rows are written in the transaction of their result (I10).
+"""Idempotent requests, whose rows are written in the same transaction as their result (I10).
 
-The copy in AccountsTable recognizes a repeat if a restore has lost the row beside the result.
+The copy in AccountsTable identifies a repeat if a restore has lost the row next to the result.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def transact_once(
 ) -> str | Refusal | None:
     """Execute *writes* with the request's rows, and return None.
 
-    Without effect, return the result of an earlier execution or the first refusal. Raises
-    IdempotencyKeyReused, Busy.
+    If the request ran before or a write is refused, change nothing, and return the earlier result
+    or the first refusal. Raises IdempotencyKeyReused, Busy.
     """
     kept = {"body_hash": request.body_hash, "result_id": result}
     rows: list[Guarded[str | Refusal]] = [
@@ -75,7 +75,7 @@ def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str
 
 
 def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
-    """Return the writes that reserve a case for one deposit; they fail if it already has one."""
+    """Return the writes that reserve a case for one deposit; they fail if the case has one."""
     request = Request(CASES, hash_of_key(case), "")
     kept = {"body_hash": request.body_hash, "result_id": result}
     places = _places(dynamo, dynamo.tables.accounts, TransferKind.DEPOSIT, request)
@@ -85,7 +85,7 @@ def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
 def _places(
     dynamo: Dynamo, table: str, route: str, request: Request
 ) -> list[tuple[str, dict[str, str]]]:
-    """Return the tables and keys of a request's rows: beside its result, and the copy."""
+    """Return the tables and keys of a request's two rows: next to its result, and the copy."""
     return [
         (table, keys.request(request.user_id, route, request.key_hash)),
         (dynamo.tables.accounts, keys.request_copy(request.id_of(route))),

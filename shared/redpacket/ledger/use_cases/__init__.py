@@ -1,1 +1,1 @@
-"""Use cases of ledger."""
+"""Use cases of the ledger."""

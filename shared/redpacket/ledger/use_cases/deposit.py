@@ -60,17 +60,17 @@ def deposit(
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
-    A *case* has one deposit: its repeat by any operator returns the first one's id. After a deposit
-    that *is_for_campaigns*, the account pays only for campaigns. The first one reserves the account
-    permanently, so it needs an approval regardless of its amount. Raises InvalidRequest if the
-    account was used otherwise. Raises Forbidden if operators credit themselves,
-    IdempotencyKeyReused, Busy. A repeat skips the limits (I10): InvalidRequest,
-    ApprovalNeededError.
+    A *case* has only one deposit: a repeat by any operator returns the id of the first. After a
+    deposit that *is_for_campaigns*, the account pays only for campaigns. The first such deposit
+    reserves the account permanently, so it needs an approval regardless of its amount. Raises
+    InvalidRequest if the account was used otherwise, Forbidden if operators credit themselves,
+    IdempotencyKeyReused, Busy. A repeat skips the limits (I10), whose errors are InvalidRequest
+    and ApprovalNeededError.
     """
     operator = operator_for(payee, request, operator)
     account, own_request = user_account(payee.user_id), request
     if case:
-        # A key that was used for another body is refused.
+        # Refuse a key that was used with another body.
         ports.deposits.find_posted(TransferKind.DEPOSIT, own_request)
         facts_of_case = f"{payee.user_id}\n{amount_fen}\n{is_for_campaigns}"
         request = Request(CASES, hash_of_key(case), hash_of_key(facts_of_case))
@@ -115,7 +115,7 @@ def operator_for(payee: User, request: Request, operator: Operator | None) -> Op
 
 
 def once(kind: TransferKind, request: Request, post: Callable[[], str], ports: DepositPorts) -> str:
-    """Return the id of the request's transfer, which *post* posts unless an earlier call did."""
+    """Return the id of the request's transfer; call *post* unless an earlier call posted it."""
     for _ in range(_TRIES):
         if transfer_id := ports.deposits.find_posted(kind, request):
             return transfer_id

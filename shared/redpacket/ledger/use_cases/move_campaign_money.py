@@ -1,4 +1,4 @@
-"""Move of campaign money to another account of campaign money, once per idempotency key."""
+"""Transfer of campaign money to another campaign account, once per idempotency key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def move_campaign_money(
     operator: Operator | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
-    """Move the rest of *owner*'s campaign money; return the transfer's id and the remaining amount.
+    """Move *owner*'s remaining campaign money; return the transfer's id and the amount left.
 
     One move is limited like one deposit. Money that the owner won moves only with a second
     operator's approval, which names the amount. Raises Forbidden if operators credit themselves,
@@ -58,9 +58,9 @@ def move_campaign_money(
             "reason": reason,
         }
         changes, subject = changes_between(None, facts), user_subject(owner.user_id)
-        # The payee's allowance also counts deposits, so that detours do not raise the limit.
+        # Count the move in the payee's allowance for deposits, so that a detour gains nothing.
         counted = user_subject(payee.user_id)
-        # Looked up after the balance, so that the amount excludes later claims.
+        # Look this up after the balance, so that the amount excludes later claims.
         if not operator.approved and ports.deposits.has_received(source):
             raise ApprovalNeededError(counted, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, counted, amount_fen, changes=changes)

@@ -14,14 +14,14 @@ from redpacket.platform.ssrf_safe_http import HttpAnswer
 
 _FEISHU = "open.feishu.cn"
 _RENEW_MS = 10 * 60_000
-"""Milliseconds before its end at which a token is fetched again."""
+"""Milliseconds before a token's expiry at which a new token is fetched."""
 
 _OK, _TOO_MANY = "0", 429
 _LIMITED = {"99991400", "230020"}
 _BAD_REQUEST = 400
 _SENDING = "230049"
 _DONE = frozenset({"230011", "230031", "230110"})
-"""Codes of a recalled message, one that is too old to change, and a deleted one."""
+"""Error codes for a recalled message, a message too old to edit, and a deleted message."""
 
 _TOKEN_INVALID = {"99991661", "99991663", "99991668"}
 _NAMES_MAX = 10_000
@@ -53,14 +53,14 @@ class LarkApi:
         return text(self._data(answer), "message_id")
 
     def edit(self, message_id: str, content: Mapping[str, Any]) -> None:
-        """Replace a card; a deleted or old message needs nothing."""
+        """Replace a card; ignore a message that was deleted or is too old to edit."""
         body = _json({"content": _json(content)}).encode()
         headers = self._headers()
         answer = self._http(f"{self._url}/im/v1/messages/{message_id}").patch(body, headers)
         self._data(answer, _DONE)
 
     def name_of(self, open_id: str) -> str:
-        """Return the name of a user, or "" if Lark does not return it. Events have no names."""
+        """Return a user's name, which events lack, or "" if Lark does not return one."""
         if open_id in self._names:
             return self._names[open_id]
         url = f"{self._url}/contact/v3/users/{open_id}"

@@ -1,4 +1,4 @@
-"""Lark and Feishu: encrypted events, cards 2.0, and toasts that answer taps."""
+"""Connector for Lark and Feishu: encrypted events, cards 2.0, and toasts in answer to taps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from redpacket.payments.model.provider import is_fresh
 from redpacket.platform.errors import RedPacketError
 
 _CARD_BYTES_MAX = 20_000
-"""Bytes of a card's lines; Lark accepts 30 KB for the whole card."""
+"""Maximum bytes for a card's lines; Lark accepts 30 KB for the whole card."""
 
 _KEY_MAX = 50
 _SUBMIT = "send"
@@ -28,7 +28,7 @@ _FORM_WORDS = {
     "zh": ("发红包", "总金额", "个数", "祝福语", "塞钱进红包"),
     "en": ("Send a red packet", "Total amount", "Shares", "Greeting", "Send"),
 }
-"""Title, labels of the fields, and the button."""
+"""Title, field labels, and button label of the form."""
 
 
 class Lark:
@@ -46,7 +46,7 @@ class Lark:
             call = json_object(decrypted(text(json_object(body), "encrypt"), self._key))
         except (ValueError, RedPacketError):
             raise SignatureInvalid("the call is not encrypted with our key") from None
-        # Lark does not sign the check of our address.
+        # Lark does not sign the call that checks our address.
         if call.get("type") == "url_verification" and self._is_ours(text(call, "token")):
             return Challenge({"challenge": text(call, "challenge")})
         header, event = part(call, "header"), part(call, "event")
@@ -98,7 +98,7 @@ class Lark:
         tapper = self._member(header, text(operator, "open_id"), operator)
         chat_id, message_id = text(context, "open_chat_id"), text(context, "open_message_id")
         if "form_value" in action or text(action, "name") == _SUBMIT:
-            # One member sends one packet by a form: a second tap on its button acts once.
+            # Each member can send one packet per form, so a second tap on its button has no effect.
             return Message(
                 *(tapper, chat_id, f"form:{message_id}:{tapper.host_id}"),
                 *(_command(part(action, "form_value")), None),
@@ -115,7 +115,7 @@ class Lark:
         if not is_words:
             return None
         words = text(json_object(text(message, "content")), "text")
-        # A group delivers words that mention the bot, with a mark in place of its name.
+        # Lark delivers group messages that mention the bot, with a placeholder for its name.
         words = re.sub(r"\A\s*(@_user_\d+\s*)+", "", words)
         return Message(
             self._member(header, text(part(sender, "sender_id"), "open_id"), sender),
@@ -129,16 +129,16 @@ class Lark:
 
     def _member(self, header: Mapping[str, Any], open_id: str, given: Mapping[str, Any]) -> Member:
         tenant = text(given, "tenant_key") or text(header, "tenant_key")
-        # The tenant's language is unknown: an app of Feishu is Chinese, one of Lark English.
+        # The tenant's language is unknown: assume Chinese for Feishu and English for Lark.
         language = "zh" if self._api.is_feishu else "en"
         person = member(f"lark:{tenant}:{open_id}", "", language)
         return Member(person.host_id, self._api.name_of(open_id), person.language)
 
 
 def _command(form: Mapping[str, Any]) -> str:
-    """Return the command with the values of a form."""
+    """Return the command that corresponds to a form's values."""
     *numbers, greeting = (text(form, name).strip() for name in _FIELDS)
-    # An empty field, or one of several words or an option, must not move the others.
+    # A field that is empty, or has several words or an option, must not shift the others.
     fields = [each if _ONE_WORD.fullmatch(each) else "?" for each in numbers]
     return " ".join(["/hongbao", *fields, greeting])
 

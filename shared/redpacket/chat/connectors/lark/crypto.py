@@ -15,7 +15,7 @@ _IV_BYTES = 16
 
 
 def is_signed(signature: str, timestamp: str, nonce: str, key: str, body: bytes) -> bool:
-    """Return whether Lark made *signature*, a hash that ends with the raw body."""
+    """Return whether Lark made *signature*, a hash over the other arguments and the raw body."""
     made = sha256(f"{timestamp}{nonce}{key}".encode() + body).hexdigest()
     return hmac.compare_digest(made.encode(), signature.encode())
 

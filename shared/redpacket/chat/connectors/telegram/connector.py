@@ -1,4 +1,4 @@
-"""Telegram's Bot API: webhook updates, messages in HTML, and one inline button."""
+"""Connector for Telegram's Bot API: webhook updates, HTML messages, and one inline button."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _BAD_REQUEST, _FORBIDDEN, _TOO_MANY = 400, 403, 429
 _ANSWER_MAX = 200
 _MESSAGE_MAX = 4_096
 _ASK_MS, _CHATS_MAX = 10_000, 10_000
-"""Time between two requests for private chats in a group, for each process, and groups kept."""
+"""Milliseconds between two requests in a group for private chats, and groups to remember."""
 
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
-"""Errors of an edit that leave nothing to do."""
+"""Edit errors that require no action."""
 
 _OTHER_AUTHORS = ("sender_chat", "forward_origin", "via_bot", "sender_business_bot")
-"""Fields of messages that the sender did not write: anonymous, forwarded, or by another bot."""
+"""Fields that mark messages not written by the sender: anonymous, forwarded, or from a bot."""
 
 _ADDRESSED = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
 """Command with the bot's name, as group menus write it."""
@@ -91,7 +91,7 @@ class Telegram:
             pass
 
     def _ask_for_private_chat(self, member: Member, chat_id: str) -> None:
-        """Ask in a group, but rarely: its few messages per minute are for cards."""
+        """Ask in the group, but rarely, because its few messages per minute are for cards."""
         now_ms = self._now_ms()
         if now_ms < self._asked_at_ms.get(chat_id, 0) + _ASK_MS:
             return
@@ -127,7 +127,7 @@ class Telegram:
         )
 
     def _command(self, words: str) -> str | None:
-        """Return the words without our name in a command, or None for another bot's command."""
+        """Return *words* without our bot's name, or None if the command is for another bot."""
         addressed = _ADDRESSED.fullmatch(words)
         if not addressed:
             return words or None
@@ -154,7 +154,7 @@ class Telegram:
             # Telegram refused the call, so this does not retry an unknown outcome.
             return self._call(method, {**body, "chat_id": moved_to})
         if answer.status in (_BAD_REQUEST, _FORBIDDEN):
-            # A repeat would also be refused, and would delay the chat's later messages for a day.
+            # A retry would also fail, and would delay the chat's later messages for a day.
             raise ChatGone(f"Telegram refused {method}: {why}")
         raise Unavailable(f"Telegram answered {answer.status} to {method}")
 
@@ -179,7 +179,7 @@ def _member(given: Mapping[str, Any]) -> Member:
 
 
 def _words(member: Member, text: str) -> dict[str, Any]:
-    """Return a message in the private chat, which has the member's id."""
+    """Return a message to the member's private chat, whose id is the member's id."""
     chat_id = member.host_id.partition(":")[2]
     return {"chat_id": chat_id, "text": _cut(text, _MESSAGE_MAX)}
 
@@ -208,7 +208,7 @@ def _shown(card: Card) -> dict[str, Any]:
 
 
 def _length(text: str) -> int:
-    """Return the length in UTF-16 code units, the larger way to count."""
+    """Return the length in UTF-16 code units, which is never below the count of characters."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
