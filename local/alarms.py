@@ -110,7 +110,7 @@ class Alarms:
                 self._points["AWS/SQS", name, dimensions].append((now_s, value))
 
     def _state(self, alarm: dict[str, Any]) -> str:
-        """Return the state by CloudWatch's rule: M of N periods; a missing one does not breach."""
+        """Return the state by CloudWatch's rule: M of N periods breach; missing ones never do."""
         bad = sum(_breaches(alarm, value) for value in self._values(alarm))
         return (
             "ALARM" if bad >= alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) else "OK"

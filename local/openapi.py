@@ -636,7 +636,7 @@ def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema: 
 def _refusal(
     status: int, errors: list[type[RedPacketError]], gateways: str | None
 ) -> tuple[str, Schema]:
-    """Return the name and the schema of the answer with one of *errors*, or of API Gateway."""
+    """Return name and schema of the answer with one of *errors*, or from API Gateway."""
     codes = list(dict.fromkeys(error.code for error in errors))
     forms = [_ref(problem_name(code)) for code in codes]
     told = [f"{', '.join(f'`{code}`' for code in codes)}."] if codes else []

@@ -43,7 +43,7 @@ _SKIPPED = re.compile(r".*(logger|metrics)\.|.*\b(strict|ensure_ascii)=\0| *asse
 class TextOperator(Operator):  # type: ignore[misc] # cosmic-ray has no types
     """Operator of a function that yields the start, end and new text of changes of a node."""
 
-    examples = ()  # tests/unit/testing/test_mutants.py has them
+    examples = ()  # tests/unit/testing/test_mutants.py has examples.
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         text = node.get_code(include_prefix=False)
@@ -63,7 +63,7 @@ def drop_term(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
     if match and _CONDITION.search(match[1]) and not _NO_CONDITION.match(match[1]):
         steps = re.split(r"( AND | OR )", match[1])
         for at in range(0, len(steps), 2):
-            if steps[at]:  # not the end of a text that is continued
+            if steps[at]:  # Skip the empty end of a continued string.
                 left = steps[: max(0, at - 1)] + steps[at + (1 if at else 2) :]
                 yield *match.span(1), "".join(left) or _ALWAYS
 
@@ -89,7 +89,7 @@ plugins.OPERATOR_PROVIDERS = {"core": _KEPT, "ours": {each.__name__: each for ea
 
 
 def list_mutants() -> dict[str, Any]:
-    """Return mutants by names that stay the same while the code around them moves."""
+    """Return mutants, keyed by names that stay the same if the surrounding code moves."""
     money = {path for pattern in SETTINGS["money"] for path in PACKAGE.glob(pattern)}
     with use_db(":memory:") as database:
         init({TEMPLATE, *money, *PACKAGE.glob("*/dynamodb/*.py")}, database, {})
@@ -101,7 +101,7 @@ def list_mutants() -> dict[str, Any]:
         marked = f"{line[: each.start_pos[1]]}\0{line[each.start_pos[1] :]}"
         is_code = path in money and re.match("_*[a-z]", each.definition_name or "")
         if operator == "AddNot" and ":=" in line:
-            continue  # no Python
+            continue  # The mutant would be no valid Python.
         if operator in ("drop_term", "drop_right") or (is_code and not _SKIPPED.match(marked)):
             seen[name := f"{path} {operator}: {line.strip()}"] += 1
             named[f"{name} #{seen[name]}"] = each

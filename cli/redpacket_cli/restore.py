@@ -93,9 +93,9 @@ def _read(client: Any, live: str, names: list[str], rows: list[_Row]) -> dict[_K
 
 
 def asked_first(row: _Row) -> _Row:
-    """Return a row to put back: its provider is queried before it is called.
+    """Return a row to put back, whose provider will be queried before it is called.
 
-    The provider may have paid a withdrawal after the backup that waits for its call in the row.
+    If the row's withdrawal waits for its call, the provider may have paid it after the backup.
     """
     work = row.get("work_pk", {"S": ""})["S"]
     if not work.startswith("transfer-"):

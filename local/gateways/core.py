@@ -280,7 +280,7 @@ class Gateway:
                 self.end(consent.number, "USER_OVERDUE_UNCONFIRMED")
 
     def statement(self, day: str, *kinds: str) -> Statement | None:
-        """Return a day's lines of *kinds* as the policy reports them; None before the day is over.
+        """Return a day's lines of *kinds* as the policy reports them; None until the day is over.
 
         A movement is either a "transfer" at its payment, or a "lock" that an "unlock" may follow.
         """

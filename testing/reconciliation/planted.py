@@ -108,7 +108,7 @@ class World:
         return {"pk": pk, "sk": sk}
 
     def night(self, after_ms: int) -> set[str]:
-        """Return the checks and rules that a nightly run and the day's statements report."""
+        """Return the checks and rules that fail in a nightly run or in the day's statements."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         result = self.system.reconcile()

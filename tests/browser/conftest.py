@@ -40,7 +40,7 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Checked views by language: each pair of language, screen and colors occurs in one of them."""
+"""Checked views, keyed by language: each pair of language, screen and colors occurs in one."""
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
 """Counts of outcomes in CloudWatch; functions of the tests' stack add none."""

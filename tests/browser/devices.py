@@ -17,7 +17,7 @@ SLOW_NETWORK = {
     "downloadThroughput": 200_000,
     "uploadThroughput": 90_000,
 }
-"""Slow 4G of `bench/page.py`, in milliseconds and bytes a second."""
+"""Slow 4G as in `bench/page.py`, in milliseconds and bytes per second."""
 
 STORAGE = """for (const name of ["localStorage", "sessionStorage"])
   Object.defineProperty(window, name, { get() { %s } });"""

@@ -1,4 +1,4 @@
-"""A whole campaign by console and phone: no file, no command, no direct API call."""
+"""A whole campaign run from console and phone, without a file, a command or a direct API call."""
 
 import csv
 import re

@@ -170,7 +170,7 @@ def test_sectors_of_a_wheel_show_their_odds_and_a_long_title_in_two_lines(
     put_prize(operator, campaign_id, "cup", title="Fine porcelain tea cup", weight=15)
     ian = a_person(f"ian-{campaign_id}", f"/campaigns/{campaign_id}")
     sectors = ian.page.locator("rp-wheel .disc > g")
-    expect(sectors).to_have_count(6)  # three sectors, twice each
+    expect(sectors).to_have_count(6)  # The wheel repeats its three sectors.
 
     texts = [sectors.nth(at).locator("text").all_text_contents() for at in range(3)]
 
@@ -300,7 +300,7 @@ def test_a_rain_credits_caught_packets_within_the_quota_and_a_reload_shows_them(
     expect(zoe.page.get_by_role("timer")).to_have_text(re.compile(r"^\d+ 秒$"))
     sky = zoe.page.locator("canvas")
     expect(sky).to_be_visible()
-    assert sky.bounding_box() == {"x": 0, "y": 0, **PHONE}  # the whole screen
+    assert sky.bounding_box() == {"x": 0, "y": 0, **PHONE}  # The rain covers the whole screen.
     expect(zoe.page.get_by_text("命中 0")).to_be_visible()
     result = zoe.page.locator(".rain-result")
     for _ in range(400):

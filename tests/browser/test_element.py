@@ -1,4 +1,4 @@
-"""Packet element in pages of another origin: plain, React, Vue, and a mini-program's web view."""
+"""Packet element in third-party pages: plain, React, Vue, and a mini-program's web view."""
 
 import gzip
 import json
@@ -163,7 +163,7 @@ def test_the_element_accepts_a_token_only_from_the_configured_origin(
 
     expect(shown).to_be_visible()
     guest.page.evaluate("window.flow = document.querySelector('red-packet').flow")
-    renewed = operator.token("by-message") + "="  # of the same user
+    renewed = operator.token("by-message") + "="  # This token is for the same user.
     guest.page.evaluate(report, [renewed, "https://host.example"])
     guest.page.wait_for_timeout(300)
     kept = "document.querySelector('red-packet').token.endsWith('=') && "

@@ -18,7 +18,7 @@ from tests.browser.conftest import DESK, BrowserUser, MakePerson
 EMAIL = "ann@example.com"
 PASSWORD = "Lantern-2026-night"
 ISSUER = "/pool"
-"""Path on the page's own origin that stands for the pool's host."""
+"""Path on the page's own origin that replaces the pool's host."""
 
 
 @pytest.fixture(scope="module")

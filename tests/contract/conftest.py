@@ -71,7 +71,7 @@ def host(running_host: Side) -> Side:
 
 @pytest.fixture
 def memory() -> Side:
-    """Return the in-process simulator, as use cases and simulations use it."""
+    """Return the in-process simulator that use cases and simulations use."""
     return MemorySide()
 
 

@@ -136,7 +136,7 @@ class Books:
         return self.ledger.refund([some_refund(packet, *share_nos)], REFUNDED_MS)
 
     def ended(self, packet: Packet) -> PacketEnd:
-        """Return the sums of a packet after each share has its outcome."""
+        """Return the sums of a packet whose shares all have outcomes."""
         end = find_end(list_shares(self.packets, packet.packet_id), packet.terms.count)
         assert end
         return end

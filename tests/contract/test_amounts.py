@@ -35,7 +35,7 @@ console.log(JSON.stringify(results));
 
 
 def _typed(rng: random.Random, unit: Unit) -> str:
-    """Return a text that may be an amount, with the unit's symbol."""
+    """Return text that may be an amount, with the unit's symbol."""
     length = rng.randrange(1, 9)
     number = "".join(rng.choice("0123456789,. '") for _ in range(length))
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Commands to one server: connections break; servers hang, end, or are replaced."""
+"""Commands to one server when connections break, or servers hang, end, or are replaced."""
 
 import time
 from collections.abc import Callable, Iterator

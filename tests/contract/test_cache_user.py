@@ -1,4 +1,4 @@
-"""Commands to the cache, with the rights of the functions' user in the template."""
+"""Commands to the cache with the permissions that the template gives the functions' user."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def access_rules(name: str = "FunctionsUser") -> list[str]:
-    """Return the rights of a user, as the template gives them."""
+    """Return the permissions that the template gives a user."""
     user = read_template()["Resources"][name]["Properties"]
     rules: list[str] = user["AccessString"].split()
     return rules
@@ -42,13 +42,13 @@ def access_rules(name: str = "FunctionsUser") -> list[str]:
 
 @pytest.fixture
 def functions(cache: OperatorCache) -> Iterator[ServerClient]:
-    """Return a client with the functions' rights only."""
+    """Return a client with only the functions' permissions."""
     yield from _client_of(cache, access_rules())
 
 
 @pytest.fixture
 def readers(cache: OperatorCache) -> Iterator[ServerClient]:
-    """Return a client with the rights of functions that load nothing."""
+    """Return a client with the permissions of functions that load nothing."""
     yield from _client_of(cache, access_rules("ReadersUser"))
 
 

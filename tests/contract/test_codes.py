@@ -153,7 +153,7 @@ def test_a_unit_is_won_with_its_code_or_not_at_all(office: Office) -> None:
     assert office.record(office.won(2)) is RecordDrawStatus.UNIT_TAKEN
     assert office.record(office.won(1)) is RecordDrawStatus.RECORDED
     assert office.record(office.won(1, user_id="bob")) is RecordDrawStatus.UNIT_TAKEN
-    # Other kinds have no codes.
+    # Prizes of other kinds have no codes.
     goods = office.won(2)
     assert goods.prize
     goods = replace(goods, prize=replace(goods.prize, kind=PrizeKind.GOODS))

@@ -1,4 +1,4 @@
-"""Imports of a losing user's cold start: only the modules that a loss needs.
+"""Imports in a losing user's cold start: only the modules that a loss needs.
 
 `make bench ONLY=cold` measures the milliseconds; this test finds the module that causes an import.
 """

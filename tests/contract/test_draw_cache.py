@@ -37,7 +37,7 @@ from testing.platform.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 LUCK = 2**51
-"""Point in the middle, for which the prize with more than half of the weight wins."""
+"""Point in the middle, at which the prize with more than half of the weight wins."""
 
 
 def _now_ms() -> int:
@@ -242,7 +242,7 @@ class _Scenario:
             miss_weight=pick.choice([0, 1, 10, 10**9]),
             when_sold_out=pick.choice(list(WhenSoldOut)),
             rules=DrawRules(*(pick.choice([0, 0, limit]) for limit in (6, 3, 2))),
-            # Far from the end of an hour, at which the two clocks might differ.
+            # Start far from the end of an hour, at which the two clocks might differ.
             starts_at_ms=_now_ms() - HOUR_MS * pick.choice([1, 3]) // 2,
         )
         prizes = [
@@ -298,8 +298,8 @@ class _Scenario:
     def drop(self) -> None:
         if self._asks:
             ask = self._random.choice(self._asks)
-            # All days. A scenario loads more than once a millisecond, so revisions run ahead of the
-            # clock, and a new lottery could have the revision of one day's odds.
+            # Drop all days. A scenario loads more than once per millisecond, so revisions run ahead
+            # of the clock, and a new lottery could have the revision of one day's odds.
             for claim_cache, day in product(self._caches, self._days):
                 claim_cache.drop(replace(ask, day=day))
 

@@ -406,7 +406,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
 
 
 def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
-    # The order differs from that of the rows, which are sorted by id.
+    # This order differs from the order of the rows, which are sorted by id.
     draws = [fair.missed(draw_id=f"{name} draw", draw_no=no) for no, name in enumerate("cab", 1)]
     for draw in draws:
         fair.record(draw)

@@ -1,4 +1,4 @@
-"""Suite for movements of money, on the fake and on the AWS emulator."""
+"""Suite for money movements, on the fake and on the AWS emulator."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -410,7 +410,7 @@ def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> N
     assert closed == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=PAID_MS, end=end)
     key = to_wire(packet_keys.packet(packet.packet_id))
     row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
-    assert "opened_seed" not in row  # from terms that were never sealed
+    assert "opened_seed" not in row  # The terms were never sealed.
     assert (end.claimed_count, end.refunded_count, end.refunded_at_ms) == (3, 1, REFUNDED_MS)
     assert end.luckiest
     assert end.luckiest.user_id == luckiest_id

@@ -121,8 +121,7 @@ def test_unspent_allowance_of_a_group_remains_and_is_still_checked(counter: Coun
 
     assert free == [0] * 9
     assert spent == [0, 0]
-    # A call that would use no attempt is refused like any other, because the limiter cannot
-    # distinguish it.
+    # The limiter also refuses a call that would use no attempt, because it cannot recognize one.
     assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
     assert counter.take("late-True", slow) == 0
 

@@ -88,7 +88,7 @@ def test_keys_contain_no_user_ids(name: str) -> None:
     header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
 
     for line in re.findall(r"^KEYS\[\d+\].*$", header, re.MULTILINE):
-        # Our keys by name and type; user ids are arguments.
+        # Names and types of our keys; user ids are arguments.
         assert re.search(r"  (HASH|ZSET|STRING)  .* rp:\S*\{.+\}", line), line
 
 

@@ -214,7 +214,7 @@ def test_a_loaded_packet_uses_little_memory(cache: OperatorCache) -> None:
 
     claim_cache.load(packet, [])
 
-    # Allocations of 64 and 80 bytes with jemalloc; Redis needs 8 more for its longer object header.
+    # jemalloc allocates 64 and 80 bytes; Redis needs 8 more for its longer object header.
     limit = 144 if "valkey_version" in cache.info("server") else 152
     assert int(cache.memory_usage(keys.claim_cache(packet.packet_id)) or 0) <= limit
 

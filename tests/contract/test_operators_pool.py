@@ -41,7 +41,7 @@ def test_an_added_operator_signs_in_with_the_scopes_of_their_roles(cloud: Cloud,
     add = ("operator", "add", email, "--role", "treasury", "--role", "audit")
 
     command(cloud, pool, *add)
-    command(cloud, pool, *add)  # a repeat
+    command(cloud, pool, *add)  # Repeat the call.
     token = _id_token(cloud, pool, email)
 
     assert (token["scope"], token["nickname"]) == ("hongbao/treasury hongbao/audit", "ann")

@@ -1,4 +1,4 @@
-"""Daily statements: every movement exactly, or nothing."""
+"""Daily statements: they report every movement exactly, or nothing."""
 
 import pytest
 
@@ -195,7 +195,7 @@ def test_a_file_with_another_hash_is_not_read(wechat: WeChatSide) -> None:
 def test_a_statement_in_preparation_is_not_available(wechat: WeChatSide) -> None:
     day = _at_noon(wechat)
     _paid(wechat, 100)
-    # Three in the morning.
+    # It is three in the morning.
     wechat.advance(15 * HOUR_MS)
 
     assert wechat.payments_in.read_statement(day) is None

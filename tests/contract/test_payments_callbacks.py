@@ -1,4 +1,4 @@
-"""Callbacks of providers: valid, repeated, late, forged, and in any order."""
+"""Callbacks from providers: valid, repeated, late, forged, and in any order."""
 
 import json
 import subprocess

@@ -259,9 +259,7 @@ def _until_known(side: Side, order: TransferOrder) -> TransferState:
 
 
 def test_concurrent_repeats_pay_each_number_once(side: Side) -> None:
-    """A tenth of the calls times out after paying, a twentieth before; some callbacks are
-    repeated.
-    """
+    """A tenth of the calls time out after paying, a twentieth before; callbacks may repeat."""
     consent: str = a_number()
     if isinstance(side, WeChatSide):
         side.authorizations.ask(consent, side.account("alice"), "alice")

@@ -108,7 +108,7 @@ def _attributes(arguments: dict[str, Any]) -> frozenset[str]:
 
 
 def _named(action: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return IAM's view of one item, or of one table of a batch."""
+    """Return IAM's view of one item, or of one table in a batch."""
     keys = [*arguments.get("Keys", ()), arguments.get("Key") or arguments.get("Item") or {}]
     select = NAMED if "ProjectionExpression" in arguments else ALL
     return {
@@ -168,7 +168,7 @@ class Recorder:
             return getattr(self.dynamo, operation)(**arguments)
         if service == "sqs":
             name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
-            # A batch needs the right to send one message.
+            # A batch needs the permission to send one message.
             action = operation.removesuffix("_batch").title().replace("_", "")
             self._add(f"sqs:{action}", STACK.arn(name))
             bodies = [arguments.get("MessageBody")]
@@ -196,7 +196,7 @@ class Recorder:
         """Answer as the bucket of pictures."""
         arn, key = STACK.arn("PicturesBucket"), arguments.get("Key")
         assert arguments["Bucket"] == STACK.ref("PicturesBucket")
-        self._add("s3:ListBucket", arn)  # or a missing object is forbidden
+        self._add("s3:ListBucket", arn)  # Without it, S3 answers 403 for a missing object.
         if key is None:
             assert operation == "list_objects_v2"
             listed = [{"Key": each, "Size": 1} for each in self.pictures]
@@ -324,7 +324,7 @@ class Handlers:
 
     def call(self, handler: str, event: dict[str, Any]) -> Any:
         if self.recorder.function != _function_of(handler):
-            _forget()  # no function has the in-memory state of another one
+            _forget()  # No function has another function's in-memory state.
         self.recorder.function = _function_of(handler)
         return _handler(handler)(event, _Context())
 
@@ -520,7 +520,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     handlers.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
     tokens = {user: handlers.ask("GET /me", user)["user_token"] for user in ("ann", "bob", "cat")}
 
-    # A plain packet, whose cache is flushed between two claims.
+    # Send a plain packet, whose cache is flushed between two claims.
     order = {"kind": "lucky", "total_fen": 300, "count": 3}
     plain, again = (handlers.ask("POST /packets", body=order, key="plain") for _ in range(2))
     assert again == plain
@@ -539,16 +539,17 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
 
     ends_at_ms = _tell_of_a_rain(handlers, cache)
 
-    # A two-step packet for some recipients, which expires before it is empty.
+    # Send a two-step packet to some recipients, which expires before it is empty.
     order = {"kind": "equal", "total_fen": 200, "count": 2, "opening": "two_step"}
     some = {"recipients": [tokens["bob"]], "expires_in_s": 1}
     path = {"packet_id": handlers.ask("POST /packets", body={**order, **some})["packet_id"]}
     token = handlers.ask("POST /packets/{packet_id}/grab", "bob", **path)["grab_token"]
     handlers.ask("POST /packets/{packet_id}/open", "bob", {"grab_token": token}, **path)
-    # A packet that its sender ends early.
+    # Send a packet that its sender ends early.
     ended = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
     handlers.ask("POST /packets/{packet_id}/end", packet_id=ended)
-    # A packet whose send was interrupted before it reported the load, and claims without messages.
+    # Use a packet whose send was interrupted before it reported the load, and claims without
+    # messages.
     _lose_messages(handlers, {**order, "opening": "one_step"})
     time.sleep(max(1.1, (ends_at_ms + 100 - time.time_ns() // 1_000_000) / 1000))
     _restart(cache)
@@ -706,7 +707,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.follow_notices()
     path = {"payment_id": number}
     assert handlers.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
-    # Another payment, which is returned, and refunded in the provider's own console.
+    # Make another payment, which is returned, and refunded in the provider's own console.
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     handlers.ask("POST /gateway/wechat/callback", body=callback)
@@ -890,7 +891,7 @@ def _tell_of_a_campaign(
     order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
     rains = [handlers.ask("POST /packets", "operator", order, SCOPE)["packet_id"] for _ in range(3)]
     via = {"via": tokens["cat"]}
-    for packet_id in rains:  # one more than the user's quota
+    for packet_id in rains:  # There is one packet more than the user's quota.
         handlers.ask("POST /packets/{packet_id}/grab", "bob", via, packet_id=packet_id)
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     cash = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
@@ -1024,7 +1025,7 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
         assert decided["status"] == status
 
 
-# Rights of paths that the scenario does not take, or of a statement that functions share.
+# Permissions for paths that the scenario does not take, or from a statement that functions share.
 UNUSED = """\
 ChatFunction.ClaimShare via
 DeliverFunction.KeepDeliveries last_success
@@ -1049,7 +1050,7 @@ WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 
 
 def _unused(accesses: set[Access]) -> set[str]:
-    """Return the rights in a function's statement that neither it nor Lambda uses."""
+    """Return the rights in a statement that neither its function nor Lambda uses."""
     granted = set()
     # Reconciliation confirms differences; this ledger has none.
     for function in {each.function for each in accesses} - {"ReconcileFunction"}:

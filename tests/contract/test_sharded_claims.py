@@ -256,7 +256,7 @@ def test_closing_ends_all_shards_but_keeps_claims(caches: Boards) -> None:
 
     for user_id, share_no in owners.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
-    # This holds even if the user's own shard is empty and others are not.
+    # A late user gets this refusal even if only the user's own shard is empty.
     for shard in range(PARTS):
         *_, late = _some(packet, shard, 6)
         assert caches.grab(packet, late) == ("packet_expired", None)

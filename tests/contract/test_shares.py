@@ -507,7 +507,7 @@ def test_sent_packets_are_listed_by_year(books: Books) -> None:
     assert listed(2026) == [newest.packet_id, new.packet_id]
     assert listed(2026, after_newest) == [new.packet_id]
     assert listed(2025) == [old.packet_id]
-    # A cursor of a later year precedes all cursors of an earlier one, and not the other way round.
+    # A later year's cursor precedes all cursors of an earlier year, and never the reverse.
     assert listed(2025, after_newest) == [old.packet_id]
     assert listed(2027, after_newest) == []
     assert listed(2024) == []

@@ -33,7 +33,7 @@ def _packet(count: int = 10, **changes: Any) -> Packet:
 def _loaded(claim_cache: RedisShards, count: int = 10, **changes: Any) -> Packet:
     packet = _packet(count, **changes)
     claim_cache.load(packet, [])
-    claim_cache.take("unknown", "ann", "")  # afterwards, the server has the script
+    claim_cache.take("unknown", "ann", "")  # This call loads the script into the server.
     return packet
 
 
@@ -84,7 +84,7 @@ def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
 
     with _counted(cache) as calls:
         again = claim_cache.grab(packet.packet_id, "ann")
-        # Another process takes the last one.
+        # Another process takes the last share.
         RedisShards(cache, PUBLISHED_SEEDS).grab(packet.packet_id, "bob")
         emptied = claim_cache.grab(packet.packet_id, "ann")
 

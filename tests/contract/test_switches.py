@@ -1,4 +1,4 @@
-"""Suites for the store of the switches and for its copy: fakes and real services."""
+"""Suites for the switch store and its copy: fakes and real services."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -36,7 +36,7 @@ from redpacket.platform.time_budget import time_budget
 from testing.in_memory_system import VARIABLES
 
 ANSWER_S_MAX = 9.5
-"""Seconds to answer, out of ten. The rest is for a cold start and the network."""
+"""Maximum seconds to answer. The rest of ten is for a cold start and the network."""
 
 ASK = """
 import json, runpy, sys, time
@@ -64,7 +64,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
     "send": ("POST /packets", {"kind": "lucky", "total_fen": 100, "count": 1}),
     "payment": ("GET /me/withdrawals", None),
 }
-"""Request for each of these functions: its route and its body."""
+"""Route and body of the request for each of these functions."""
 
 
 def _ask(hole: str, function: str) -> tuple[int, float]:

@@ -92,7 +92,7 @@ def other_bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 DrawCall = Callable[[str, str], object]
-"""Makes a call to a server, given a host name and a bundle of roots."""
+"""Function that calls a server, given a host name and a bundle of roots."""
 
 
 @pytest.fixture(params=["aws", "cache"])

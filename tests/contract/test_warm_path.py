@@ -126,7 +126,8 @@ class Handlers:
             yield spent
             self._cache.echo("the end")
             while (call := seen.next_command())["command"] != "ECHO the end":
-                # Calls inside a script are not round trips; those of the switches are not counted.
+                # Calls inside a script are not round trips; calls about the switches are not
+                # counted.
                 if call["client_type"] != "lua" and keys.SWITCH_COPY not in call["command"]:
                     spent.cache[call["command"].split()[0].upper()] += 1
         spent.aws.update(self._calls)
@@ -232,7 +233,7 @@ def test_a_full_batch_is_settled_in_transactions_of_ten(
 
     assert not spent.cache
     assert spent.aws == {
-        "dynamodb.BatchGetItem": 3,  # shares, packets, and claimers' own rows
+        "dynamodb.BatchGetItem": 3,  # one each for shares, packets, and claimers' rows
         "dynamodb.TransactWriteItems": BATCH_MAX // CLAIMS_PER_TRANSACTION,
     }
 
@@ -267,7 +268,7 @@ def test_the_last_claim_of_a_packet_reads_all_of_them_and_closes_it(
     assert not spent.cache
     assert spent.aws == {
         "dynamodb.BatchGetItem": 3,
-        "dynamodb.TransactWriteItems": 2,  # the payment, and the packet's final sums
+        "dynamodb.TransactWriteItems": 2,  # one for the payment, one for the packet's final sums
         "dynamodb.Query": 1,
         "dynamodb.PutItem": 1,  # the final page
         "dynamodb.UpdateItem": 1,  # the last claim leaves the work list

@@ -41,7 +41,7 @@ RESTORED_AFTER_MS = 20 * 3_600_000
 """Milliseconds from the last call until the tables are restored."""
 
 _LOOKS = 100
-"""Times at which a backup may be made."""
+"""Number of times at which a backup may be made."""
 
 _NO_CALL = {"N": "0"}
 

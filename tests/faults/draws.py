@@ -28,7 +28,7 @@ AMOUNT_FEN = 7
 PHRASE = "恭喜发财"
 
 DrawAttempt = tuple[str, str]
-"""User and their key."""
+"""User, and the key of the user's request."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Table of results of the suites on real processes."""
+"""Table with the results of the suites on real processes."""
 
 import statistics
 from collections.abc import Sequence

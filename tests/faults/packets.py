@@ -79,7 +79,7 @@ class PacketSchedule(Schedule):
     def prepare(self) -> None:
         """Fund senders; some packets exist from the start, and some are sent under faults."""
         pick = self.random.choice
-        # The rows have the time of an edit's transaction, so windows are judged within the clock
+        # The rows contain the time of an edit's transaction, so windows are judged within the clock
         # skew.
         self.system.dynamo.stream = _EditTimes(self.system.clock, self.seen)
         self.system.window_slack_ms = WINDOW_AGE_MAX_MS + SKEW_MAX_MS
@@ -88,7 +88,7 @@ class PacketSchedule(Schedule):
         self._quota_max = 0
         self._told_ends: dict[str, int] = {}
         self._doubtful_ends: set[str] = set()
-        # Milliseconds by which the sweep that overlaps the last claims is early.
+        # Milliseconds by which the clock is fast in the sweep that overlaps the last claims.
         self._fast_ms = self.random.randint(0, SKEW_MAX_MS)
         count = self.random.randint(8, 16)
         self.users = [f"user-{number}" for number in range(count)]
@@ -162,7 +162,7 @@ class PacketSchedule(Schedule):
         self.system.shard_share_count = pick((1, 2, 4))
         campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
-            # At first, two packets, and one share for each user.
+            # At first, the budget pays for all packets, and the quota is one share for each user.
             campaign = a_campaign(
                 campaign_id=CAMPAIGN_ID, quota_per_user=1, ends_at_ms=NOW_MS + 2 * LIFE_MS
             )
@@ -464,7 +464,7 @@ class PacketSchedule(Schedule):
         except PacketEmptied:
             pass
         except errors.RedPacketError:
-            return  # Judged by another rule.
+            return  # Another rule judges this case.
         else:
             return
         outcomes = {share.share_no for share in list_shares(self.system.packets, packet.packet_id)}

@@ -85,7 +85,7 @@ _HANGS = 0.02
 _OUTAGES_MS = (10_000, 60_000, 300_000)
 
 _NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
-"""Milliseconds between an event and its notice; the last one is days."""
+"""Milliseconds between an event and its notice; the last value is days."""
 
 _GIVING_UP = (24, 24, 24, 1, 1)
 """Hours after which unanswered calls are abandoned."""
@@ -93,7 +93,7 @@ _GIVING_UP = (24, 24, 24, 1, 1)
 _NOTICE_TRIES = 6
 
 EDGE_MS = 590_000
-"""Milliseconds by which a statement may place a line in another day; ours allows ten minutes."""
+"""Milliseconds by which a statement may place a line in another day; ours accepts ten minutes."""
 
 _CARRIED_OUT = 0.6
 
@@ -727,7 +727,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a provider hang inside the block. After it, the other one must have no open work."""
+        """Let a provider hang inside the block. Then the other one must have no open work."""
         if channel is None:
             yield
             return

@@ -40,7 +40,7 @@ def failover(figures: Figures, *, is_quick: bool) -> None:
         for number, delay_ms in enumerate((*real, *naive)):
             pair = ahead.result()
             ahead = pool.submit(_a_pair, start)
-            # Every second time, many small packets, whose last shares are among the lost ones.
+            # Every second time, use many small packets, whose last shares are among the lost ones.
             sizes = ((20, 200), (120, 20))[number % 2]
             _fail_over(figures, *pair, delay_ms, sizes, is_naive=number >= len(real))
 

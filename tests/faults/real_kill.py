@@ -31,7 +31,7 @@ VISIBILITY_TIMEOUT_S = 1
 
 # Number of kill points of a job that completes: two per I/O.
 STEPS = {"grab": 10, "settle": 28, "sweep": 60}
-# The control is killed around the time at which it answers with an amount that the ledger lacks.
+# Kill the control around the time at which it answers with an amount that the ledger lacks.
 NAIVE_STEPS = range(6, 10)
 JOB_MS = 25
 
@@ -39,7 +39,7 @@ Job = dict[str, Any]
 
 
 class Workers:
-    """Processes that run jobs, each in a fork that may be killed."""
+    """Processes that run each job in a fork that may be killed."""
 
     def __init__(self, processes: list[subprocess.Popen[str]]) -> None:
         self._processes = processes

@@ -42,7 +42,7 @@ CLIENTS = 64
 
 
 def refund(figures: Figures, *, is_quick: bool) -> None:
-    """Close packets during grabs: paid + refunded = total."""
+    """Close packets during grabs: paid and refunded amounts must add up to the total."""
     for _ in range(1 if is_quick else 10):
         with _a_race() as (crowd, system):
             run_crowd(figures, crowd, lambda crowd, figures: _close(system, crowd, figures))

@@ -341,7 +341,7 @@ class Schedule:
         return True
 
     def sweeper(self, group: int) -> Callable[[], None]:
-        """Return one group's sweeps; some of them lack the time for all of their work."""
+        """Return the sweeps of one group; some of them lack the time for all their work."""
 
         def sweep() -> None:
             for _ in range(self.random.randint(2, 5)):

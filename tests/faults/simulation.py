@@ -50,7 +50,7 @@ KINDS: dict[str, type[Schedule]] = {
 }
 
 MANY = 100
-"""Number of schedules from which each check must have seen an item."""
+"""Number of schedules after which each check must have seen an item."""
 
 _SUMMED = ("schedules", "steps", "faults", "violations", "seconds")
 

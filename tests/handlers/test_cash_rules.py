@@ -1,4 +1,4 @@
-"""Rules that decide who wins a lottery's cash: the treasury approves them with the cash."""
+"""Rules that decide which users win a lottery's cash: the treasury approves them with the cash."""
 
 import json
 from collections.abc import Callable

@@ -126,7 +126,7 @@ def test_a_large_deposit_waits_for_another_operator_and_then_moves_money(
 ) -> None:
     told = terminal.run("deposit", "rich", str(LARGE_FEN), code=WAITS)
     waiting = terminal.ask("deposit", "rich", str(LARGE_FEN), code=WAITS)
-    terminal.run("approvals", "approve", waiting["approval_id"], code=3)  # the same operator
+    terminal.run("approvals", "approve", waiting["approval_id"], code=3)  # the requester
 
     terminal.approve(waiting)
 

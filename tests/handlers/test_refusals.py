@@ -1,4 +1,4 @@
-"""Malformed requests: each is refused by name, and no money moves."""
+"""Malformed requests: each refusal names the bad field, and no money moves."""
 
 import json
 from collections.abc import Iterator

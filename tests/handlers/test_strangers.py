@@ -1,6 +1,4 @@
-"""Reads and writes that a stranger cannot make with any claims; the stack's tests cover all
-routes.
-"""
+"""Reads and writes that no claims allow a stranger to make; the stack's tests cover all routes."""
 
 from typing import Any
 

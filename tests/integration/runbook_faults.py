@@ -1,4 +1,4 @@
-"""Faults of the runbook's pages: each is provoked on a running stack, and repaired at the end."""
+"""Faults for the runbook's pages: each is provoked on a running stack, and repaired at the end."""
 
 import json
 import time
@@ -34,11 +34,11 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""Fault of each page, except pages that need AWS."""
+"""Fault for each page, except pages that need AWS."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
-    """Register the fault of a page."""
+    """Register the fault for a page."""
 
     def register(scenario: Callable[[World], Iterator[Fault]]) -> Provoke:
         SCENARIOS[page] = contextmanager(scenario)

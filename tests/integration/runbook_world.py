@@ -1,4 +1,4 @@
-"""Stack on which the runbook's faults are provoked, and each fault's expectations of its page."""
+"""Stack on which the runbook's faults are provoked, and the results that each page must show."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,9 +22,9 @@ class Fault:
     """Provoked fault, as the commands of its page must show it."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """Values that replace the page's examples, by variable."""
+    """Values that replace the page's examples, keyed by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
-    """Texts that a command must print, by a part of its line."""
+    """Texts that a command must print, keyed by a part of its line."""
     failing: str = ""
     """Parts of the command lines that exit with a nonzero code, separated by commas."""
     repaired: str = ""

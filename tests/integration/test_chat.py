@@ -1,4 +1,4 @@
-"""Packets of group chats: from the simulated platforms over HTTP to the ledger, and back."""
+"""Group chat packets: from the simulated platforms over HTTP to the ledger, and back."""
 
 import re
 from collections.abc import Iterator

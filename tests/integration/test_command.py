@@ -128,7 +128,7 @@ def test_a_budget_above_the_limit_waits_and_changes_nothing(
 
     assert waiting["status"] == "awaiting"
     assert terminal.run("campaign", "show", campaign_id)["budget_fen"] == 300
-    terminal.run("approvals", "reject", waiting["approval_id"], code=3)  # the same operator
+    terminal.run("approvals", "reject", waiting["approval_id"], code=3)  # the requester
     other = terminal.stack.token("treasurer", scope="hongbao/treasury")
     rejected = terminal.run("--token", other, "approvals", "reject", waiting["approval_id"])
     assert rejected["status"] == "rejected"

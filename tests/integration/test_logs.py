@@ -1,4 +1,4 @@
-"""Logs of deployed functions for a scenario, its refusals and its errors: no user ids."""
+"""Logs of deployed functions, which contain no user ids after a scenario, refusals and errors."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ VISIBILITY_TIMEOUT_S = "180"
 
 
 class PacketRows:
-    """Access to the ledger's rows of a packet and of its shares, to read and age them."""
+    """Reader of the ledger's rows for a packet and its shares, which can also backdate them."""
 
     def __init__(self, dynamodb: Any, packets_table: str, shares_table: str) -> None:
         self._dynamodb = dynamodb

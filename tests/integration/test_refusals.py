@@ -61,7 +61,7 @@ def test_without_a_valid_token_the_gateway_itself_answers_401_with_its_own_json(
         headers |= {} if token is None else {"Authorization": token}
         body = {"kind": "lucky", "total_fen": 100, "count": 2}
         answer = httpx.post(f"{stack.api}/packets", json=body, headers=headers, trust_env=False)
-        # An HTTP API cannot shape this answer, which is the gateway's own and no problem+json.
+        # The gateway sends this answer itself. An HTTP API cannot turn it into problem+json.
         assert (answer.status_code, answer.json()) == (401, {"message": "Unauthorized"}), token
 
 

@@ -167,7 +167,8 @@ def test_s4_shares_of_a_bell_split_are_split_in_advance(
     with ThreadPoolExecutor(max_workers=8) as pool:
         answers = list(pool.map(lambda claimer: claimer.grab(packet_id).json(), claimers))
 
-    # Exact to the fen, within the bounds, and more of them near the mean than at both ends.
+    # The amounts are exact to the fen and within the bounds, and more are near the mean than at
+    # both ends.
     amounts = [answer["amount_fen"] for answer in answers]
     assert sum(amounts) == 40_000
     assert all(500 <= amount <= 1_500 for amount in amounts)

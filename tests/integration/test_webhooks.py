@@ -1,6 +1,4 @@
-"""Outgoing events of the deployed stack: streams, queue, signed posts, and a receiver
-that is down.
-"""
+"""Outgoing events from the deployed stack: streams, queue, signed posts, a failing receiver."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Figures of docs/reference/splits.md, over half as many packets as that page measures."""
+"""Figures in docs/reference/splits.md, recomputed over half as many packets as on that page."""
 
 import math
 import random

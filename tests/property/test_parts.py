@@ -43,7 +43,7 @@ class PartsScenario(RuleBasedStateMachine):
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
         self.shards = shard_count(self.packet.packet_id)
-        # Users with a number that no other user gets; without a mark, they may not get it either.
+        # Users whose number no other user gets. Without a mark, these users may not get it either.
         self.stranded: set[str] = set()
         self.processes = [
             ShardedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)

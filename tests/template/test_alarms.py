@@ -26,7 +26,7 @@ SENT_BY_AWS = {
     "AWS/States": {"ExecutionsFailed", "ExecutionsSucceeded"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Names from the services' own lists of metrics."""
+"""Metric names from the services' own lists."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # No dimension: the metric covers the whole account.
@@ -302,7 +302,7 @@ def test_no_alarm_fires_before_the_first_run_of_its_schedule(stack: Stack) -> No
 
 
 def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
-    """Judge an alarm of silence after each period, as CloudWatch documents it.
+    """Judge an alarm about silence after each period, as CloudWatch documents it.
 
     "Using metric math": REPEAT fills gaps with the previous value, and IF drops points that do not
     meet its condition. "Configuring how alarms treat missing data": if all points are missing,
@@ -339,7 +339,7 @@ def test_with_a_topic_all_resources_that_can_be_throttled_have_alarms() -> None:
         for index in table.get("GlobalSecondaryIndexes", [])
     }
 
-    assert ("Throttles",) in watched  # of all functions
+    assert ("Throttles",) in watched  # for all functions together
     for kind in ("WriteThrottleEvents", "ReadThrottleEvents"):
         for place in indexes:
             assert (kind, *sorted(place)) in watched

@@ -21,7 +21,7 @@ SENT_BY_AWS = {
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Names from the services' own lists of metrics."""
+"""Metric names from the services' own lists."""
 
 WANTED = (
     *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),

@@ -1,5 +1,4 @@
-"""Rights that AWS's documentation demands for each integration, compared with the roles in every
-partition.
+"""Permissions that AWS documents for each integration, compared with the roles in each partition.
 
 Each row names the title of its page. EventBridge Scheduler has no row: the template uses rules.
 """

@@ -1,5 +1,4 @@
-"""Updates of a stack: none replaces a resource that holds money, users or messages, or the API's
-address.
+"""Updates of a stack: none replaces the API's address, or a resource with money, users or messages.
 
 `stateful.json` lists those resources as deployed, with the properties whose change replaces them. A
 change of a line in it is a migration: write an ADR first.

@@ -1,4 +1,4 @@
-"""Rights that no local run exercises: of the cache, the gateways' keys, and Athena."""
+"""Permissions that no local run exercises: for the cache, the gateways' keys, and Athena."""
 
 from collections.abc import Iterator
 from typing import Any

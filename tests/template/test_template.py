@@ -151,7 +151,7 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
             names = tuple(name for name in names if not OF_RUNS.match(name))
         # Ids of pictures are random, and their bucket has nothing else.
         names = tuple(name.removesuffix("Bucket/*") for name in names)
-        # A table's streams have no other name.
+        # Only a wildcard names a table's streams.
         assert not any("*" in name.removesuffix("/stream/*") for name in names)
         named = {name.split("/")[0].removesuffix(".Alias") for name in names} - {"Pictures"}
         # The secret of an issuer belongs to the deployer.
@@ -312,9 +312,9 @@ def test_rows_about_money_never_expire() -> None:
     writers = {f"{path.parts[-3]}.{path.stem}": path.read_text() for path in adapters}
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
-    # Notes of callbacks and counts of a day's payments; ended consents; gateway accounts of erased
-    # users; an operator's own moves of a day; deliveries; codes; notices of users;
-    # places of cards in chats, and sums that chats sent in a day.
+    # These rows expire: notes of callbacks, daily payment counts, ended consents, gateway accounts
+    # of erased users, an operator's own daily moves, deliveries, codes, users' notices, places of
+    # cards in chats, and the daily sums that chats sent.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "chat.chat_funding": 3,

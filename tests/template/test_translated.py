@@ -96,7 +96,7 @@ def test_every_trigger_of_a_function_calls_its_alias(stack: Stack) -> None:
     targets = [target["Arn"] for rule in rules for target in rule["Targets"]]
     ways += [arn for arn in targets if arn != machine]
     permissions = stack.of_type("AWS::Lambda::Permission")
-    permissions.pop("GroupScopesPermission", None)  # without alias: Cognito names the function.
+    permissions.pop("GroupScopesPermission", None)  # Cognito names this function without an alias.
     ways += [each["FunctionName"] for each in permissions.values()]
     ways += [
         each["FunctionName"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()

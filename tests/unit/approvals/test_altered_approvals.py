@@ -157,7 +157,7 @@ def test_a_request_of_an_older_release_must_be_made_again(system: InMemorySystem
     with pytest.raises(NotAsApproved):
         system.process().approve(pending.approval_id[::-1], BOB)
 
-    # Decisions from before the upgrade stay in the list, and nothing can be applied from it.
+    # Decisions from before the upgrade stay in the list, but neither of its rows can be applied.
     now_ms = system.clock.now_ms()
     shown = {(each.kind.value, each.status_at(now_ms).value) for each in _listed(system)}
     assert shown == {("unreadable", "expired"), ("deposit", "rejected")}

@@ -1,4 +1,4 @@
-"""Order of an operator's edit: written, loaded into the cache, read back."""
+"""Order of the steps in an operator's edit: write it, load it into the cache, read it back."""
 
 from dataclasses import replace
 from typing import Any

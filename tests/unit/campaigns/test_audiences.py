@@ -1,4 +1,4 @@
-"""Audience of a campaign: a list of users, and claims of their tokens."""
+"""Audience of a campaign: a list of users, and claims in their tokens."""
 
 from dataclasses import replace
 from typing import Any
@@ -160,7 +160,7 @@ def test_the_owner_of_a_share_keeps_it_and_gets_it_again(
     _edit(system, campaign, add=["ann"], mode=DENY)
 
     assert system.grab(packet, "ann").share == claim.share
-    # Even if the cache has lost the share.
+    # The owner gets the share even if the cache has lost it.
     system.memory.fail_over(before)
     assert system.grab(packet, "ann").share == claim.share
 
@@ -245,7 +245,7 @@ def test_a_preheat_without_time_loads_no_list(system: InMemorySystem, campaign: 
     assert system.audiences.lists == {}
 
 
-# ---- claims of the token
+# ---- claims in the token
 
 
 GOLD = (("grade", ("gold", "platinum")),)

@@ -301,7 +301,7 @@ def test_a_cause_that_a_person_can_fix_is_explained(stack: Stack) -> None:
         stack.answers[route] = answer
         result = stack.run("switch", "list")
         assert (result.exit_code, words in result.stderr) == (code, True)
-    # A bug is not explained.
+    # The command does not explain its own bugs.
     stack.answers[route] = _ok()
     assert isinstance(stack.run("switch", "list").exception, KeyError)
     named = ["--api", "api.example", "--token", "t", "switch", "list"]
@@ -599,7 +599,7 @@ def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any)
     counts = iter([50])
     times = iter(float(second) for second in range(200))
     assert "恭喜  已领完" in stack.run("--lang", "zh", "watch", PACKET).stdout
-    # Without a token, because watchers need none.
+    # Watch without a token, because watchers need none.
     assert all("authorization" not in each.headers for each in stack.requests)
 
 
@@ -860,7 +860,7 @@ def test_a_request_that_waits_for_approval_says_so_and_ends_the_command(
     assert "Nothing changed" in result.stderr
     assert f"redpacket approvals approve {WAITING['approval_id']}" in result.stderr
     assert "The rest is not saved" in result.stderr or words[0] != "campaign"
-    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # Nothing ran after it.
+    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # This is the last request.
 
 
 def test_an_answer_of_unfinished_work_is_not_an_approval(stack: Stack) -> None:
@@ -1175,7 +1175,7 @@ def test_the_wheel_contains_everything_that_its_tests_use() -> None:
 def test_the_wheel_contains_all_rules_that_it_imports() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     target = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]
-    # Without this, the wheel would hold the whole server as a package named "shared".
+    # Without these settings, the wheel would hold the whole server as a package named "shared".
     assert target["only-include"] == ["cli/redpacket_cli"]
     assert target["sources"] == ["cli"]
     wheel = {"cli/redpacket_cli": "redpacket_cli"} | target["force-include"]

@@ -517,7 +517,7 @@ def test_names_in_use_are_kept(town: PaymentSystem, *, is_agreed: bool) -> None:
     payment = town.start("ann", 100)
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
-    # They began after the account was found empty. No others exist.
+    # Both began after the account was found empty. The rows named "gone" do not exist.
     rows = OutsideRows(
         [payment, replace(payment, number="gone")],
         [withdrawal, replace(withdrawal, withdrawal_id="gone")],

@@ -1,4 +1,4 @@
-"""Campaigns of earlier releases that drew by a beacon: readable, verifiable, never drawn."""
+"""Campaigns of earlier releases that drew with a beacon: readable, verifiable, never drawn."""
 
 from dataclasses import replace
 

@@ -282,7 +282,7 @@ def test_an_invalid_row_is_reported_and_stops_nothing(system: LogSystem) -> None
     assert set(system.logger.events) == {"commitment_unreadable"}
 
 
-# ---------------------------------------------------------------- who cheats
+# ---------------------------------------------------------------- cheating
 
 
 def test_a_log_that_is_rewritten_in_the_tables_is_detected_and_not_signed(

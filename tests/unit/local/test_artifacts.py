@@ -51,7 +51,7 @@ def test_each_function_and_layer_uses_the_version_that_the_plan_uploaded(tmp_pat
         "SendFunction: abc in version version-of-abc",
         "SharedLayer: stack/def in version version-of-stack/def",
     ]
-    # AWS SAM turns it into S3ObjectVersion.
+    # AWS SAM turns `Version` into S3ObjectVersion.
     assert [
         resources["SendFunction"]["Properties"]["CodeUri"],
         resources["SharedLayer"]["Properties"]["ContentUri"],

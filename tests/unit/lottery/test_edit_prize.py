@@ -233,7 +233,7 @@ def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Sho
     less = office.stock(prize, -3)
     again = office.stock(less, 4)
 
-    # An edit of its texts and odds moves no money.
+    # An edit of the prize's texts and odds moves no money.
     assert edited.packets == prize.packets
     assert (less.packets, less.total) == (prize.packets, 2)
     assert [count for _, count in again.packets] == [5, 1]

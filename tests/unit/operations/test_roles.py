@@ -145,7 +145,7 @@ def test_the_treasury_stocks_cash_and_operators_stock_goods(system: InMemorySyst
                 _stock(system, prize_id, delta, stranger)
     _stock(system, "cash", 2, treasurer)
 
-    # Its texts and odds hold no money.
+    # An edit of the prize's texts and odds moves no money.
     process.put_prize(replace(cash, total=7, title="new"), None, operator)
     with pytest.raises(Forbidden):
         process.put_prize(replace(cash, total=7), None, treasurer)

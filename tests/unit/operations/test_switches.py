@@ -290,7 +290,7 @@ def test_an_unknown_switch_is_not_found() -> None:
         switch_named("everything")
 
 
-# ---------------------------------------------------------------- what waits
+# ---------------------------------------------------------------- waiting work
 
 
 def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -> None:

@@ -88,7 +88,7 @@ def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_callers(
     packet = system.send(total_fen=5_000, count=1_001)
     share = system.grab(packet, "ann").share
     system.memory.caches.clear()
-    assert system.memory.begin_load(packet.packet_id, 0, 3_000)  # the first caller
+    assert system.memory.begin_load(packet.packet_id, 0, 3_000)  # by the first caller
 
     with pytest.raises(errors.Unavailable, match="being loaded"):
         system.grab(packet, "bob")

@@ -1,4 +1,4 @@
-"""Previews of packet links: the contents that chats show, and those that they never show."""
+"""Previews of packet links: the contents that chats show, and contents that they never show."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""Addresses that sign-ins are counted by: callers cannot choose them."""
+"""Network addresses under which sign-ins are counted: callers cannot choose them."""
 
 import pytest
 

@@ -383,7 +383,7 @@ def test_a_movement_near_midnight_can_be_in_the_other_statement(
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms - 1_000
     payment = town.pay_in("user", 100)
-    # The provider reports it a moment later.
+    # The provider's line has a slightly later time.
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
     town.clock.at_ms = end_ms + 2 * DAY_MS
@@ -400,7 +400,7 @@ def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_reported_with_
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms + 1_000
     town.pay_in("user", 100)
-    # The provider reports it a moment earlier, with other values.
+    # The provider's line has a slightly earlier time and other values.
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms - 1_000, amount_fen=101)
     town.clock.at_ms = end_ms + 2 * DAY_MS
@@ -517,7 +517,7 @@ def _forge(town: PaymentSystem, table: str, key: str, kind: str, **forged: str |
 
 
 def _check_found(town: PaymentSystem, subject: str, *rules: str) -> None:
-    """Both the checks of tests and the reconciliation report it."""
+    """Check that the tests' own checks and reconciliation both report the error."""
     assert {difference.rule for difference in town.differences()} >= {"I1", *rules}
     assert ("I1", subject) in _reconciled(town)
 

@@ -1,4 +1,4 @@
-"""Addition of a provider by a line of the registry: no use case and no container names it."""
+"""Addition of a provider by one registry line: no use case and no container names it."""
 
 import json
 import os

@@ -30,7 +30,7 @@ SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
 
 def _botocores(cache: str, query: dict[str, str], region: str, keys: Keys) -> str:
-    """Sign as in the developer guide of ElastiCache."""
+    """Sign as in ElastiCache's developer guide."""
     credentials = Credentials(keys.access_key, keys.secret_key, keys.token or None)
     emitter = HierarchicalEmitter()
     signer = RequestSigner(

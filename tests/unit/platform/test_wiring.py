@@ -141,7 +141,7 @@ def test_a_name_of_two_use_cases_is_ambiguous(system: InMemorySystem) -> None:
 
 @pytest.fixture(scope="module")
 def secrets_of_gateways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the contents of Secrets Manager, by the ARNs that are set below."""
+    """Return the contents of Secrets Manager, keyed by the ARNs that are set below."""
     merchant = GatewayKeys.of(tmp_path_factory.mktemp("keys")).merchant
     return {
         "payees": json.dumps({"1": "k" * 64}),

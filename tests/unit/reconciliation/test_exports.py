@@ -78,7 +78,7 @@ def test_a_run_exports_changes_if_it_has_a_base_and_otherwise_all_rows(
         assert planned["exported_at_ms"] == NOW_MS
     else:
         assert (planned["base"], planned["exported_at_ms"]) == ("last", at_ms)
-        # Without a gap.
+        # The increment leaves no gap.
         assert planned["since_ms"] == before["export"]["exported_at_ms"]
         assert planned["full_at_ms"] == before["export"]["full_at_ms"]
 

@@ -59,7 +59,7 @@ def test_a_forged_transfer_with_both_entries_is_found(town: InMemorySystem, forg
 
     forge_transfer(town, transfer)
 
-    # No other check finds it.
+    # No other check finds this transfer.
     assert _night(town) == ({"check_causes"}, {"check_causes"})
 
 

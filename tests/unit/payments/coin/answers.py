@@ -1,4 +1,4 @@
-"""Field of the coin in answers of all providers."""
+"""The coin's field in answers that have a field for each provider."""
 
 from typing import Annotated
 

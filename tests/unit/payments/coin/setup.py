@@ -1,4 +1,4 @@
-"""Third provider, which only tests register: the simulator implements every part of it."""
+"""Third provider, which only tests register; the simulator implements all of its parts."""
 
 import hashlib
 import hmac
