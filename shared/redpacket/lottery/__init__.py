@@ -1,1 +1,1 @@
-"""Lottery: prizes, stock, odds, draws, winners."""
+"""Lottery: prizes, stock, odds, draws and winners."""

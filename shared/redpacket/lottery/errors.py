@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class DrawRefused(Rejected):
-    """Base of refusals that only a draw has."""
+    """Base class of refusals specific to draws."""
 
 
 class HelpRefused(Rejected):
-    """Base of refusals that only a help has."""
+    """Base class of refusals specific to helps."""
 
 
 class AttemptsExhausted(DrawRefused):

@@ -1,4 +1,4 @@
-"""Ports of lotteries."""
+"""Ports of the lottery."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 
 class DrawCache(Protocol):
-    """Cache of a lottery: chooses prizes and counts; the ledger decides. It has a test double."""
+    """Lottery cache: chooses prizes and counts, but the ledger decides. Tests have a double."""
 
     def draw(self, request: DrawRequest) -> DrawOutcome:
-        """Decide one attempt; repeats on the same day return the same outcome."""
+        """Decide one attempt; a repeat on the same day returns the same outcome."""
 
     def load(self, snapshot: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
-        """Load from the ledger; an older snapshot or lower counts change nothing."""
+        """Load the ledger's state; an older snapshot or lower counts have no effect."""
 
     def undo(self, request: DrawRequest, *, is_unit_free: bool) -> None:
-        """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
+        """Undo an attempt that is not durable; offer its unit again if *is_unit_free*."""
 
     def drop(self, request: DrawRequest) -> None:
-        """Remove the lottery and its day, which may have been altered."""
+        """Remove the cached lottery and its day, whose data may have been altered."""
 
     def set_player(self, request: DrawRequest, player: Player) -> None:
-        """Set a user's counters of the day from the ledger."""
+        """Set a user's counters for the day to the ledger's values."""
 
     def mark_winner(self, request: DrawRequest, prize_id: str) -> None:
         """Record that the user has won a once-per-user prize."""
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
-        """Return True to the one caller that should load a lost campaign; others wait."""
+        """Return True to the one caller that should load a lost campaign; other callers wait."""
 
     def find_version(self, campaign_id: str) -> int | None:
         """Return the loaded snapshot's version, or None."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        """Return the issued units of loaded prizes, or None if no snapshot is loaded."""
+        """Return the issued units per loaded prize, or None if no snapshot is loaded."""

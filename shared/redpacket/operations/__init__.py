@@ -1,1 +1,1 @@
-"""Operations: switches, rate limits, allowances, audit log, risk."""
+"""Operations: switches, rate limits, allowances, the audit log and risk control."""

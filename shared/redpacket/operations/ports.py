@@ -16,12 +16,12 @@ class Limits(Protocol):
     """Rate limit counters; a cache failover resets them. Tests use a fake."""
 
     def take(self, limit: Limit, subject: str) -> int:
-        """Count one action and return 0, or return the milliseconds until one is allowed."""
+        """Count one action and return 0, or return the milliseconds until an action is allowed."""
 
     def take_within(
         self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
     ) -> int:
-        """Count one action like `take`; use up one of the group's limit only if *is_spent*."""
+        """Count an action as in `take`, and count it toward the group's limit if *is_spent*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class SwitchStore(Protocol):
     """Durable switches and limits, and the unit of account. Tests use a fake."""
 
     def read(self) -> SwitchRow:
-        """Return all in one read; every switch is off while another unit is fixed."""
+        """Read the whole row; if another unit of account is fixed, every switch is off."""
 
     def put(self, state: SwitchState) -> None:
         """Set one switch."""
@@ -45,12 +45,12 @@ class SwitchStore(Protocol):
         """Set one limit; None restores its default."""
 
     def fix_unit(self) -> None:
-        """Fix the unit of account before the first money. Raises Unavailable for another one."""
+        """Fix the unit of account before money moves. Raises Unavailable if another is fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchesSeen:
-    """Recent read of the row; *is_known* is false if the store did not answer."""
+    """Switch states from a recent read; *is_known* is false if the store did not answer."""
 
     off: frozenset[Switch]
     is_known: bool = True
@@ -58,7 +58,7 @@ class SwitchesSeen:
 
 
 class SwitchCopy(Protocol):
-    """Shared copy of the switches, which expires after seconds. Tests use a fake."""
+    """Shared copy of the switches, which expires within seconds. Tests use a fake."""
 
     def find(self) -> SwitchesSeen | None:
         """Return the copy, if it has not expired."""
@@ -68,16 +68,16 @@ class SwitchCopy(Protocol):
 
 
 class Allowances(Protocol):
-    """Sums that operators moved alone, counted by the transactions that move them.
+    """Sums that operators moved without approval, counted in the moves' transactions.
 
-    The approvals context implements it.
+    The approvals context implements the Protocol.
     """
 
     def find_allowance(self, operator_id: str, subject: str) -> Allowance:
         """Return an operator's recent sums for a subject."""
 
     def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
-        """Return the sums that an operator, or EVERYONE, moved to all subjects, by period."""
+        """Return the sums, keyed by period, that *owner* (or EVERYONE) moved to all subjects."""
 
 
 class RiskHook(Protocol):

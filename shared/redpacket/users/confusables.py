@@ -1,4 +1,4 @@
-"""Skeletons of texts by Unicode's table of confusable characters (UTS #39)."""
+"""Text skeletons from Unicode's table of confusable characters (UTS #39)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 
 def skeleton_of(text: str) -> str:
-    """Return the text with one representative for all characters that look alike."""
+    """Return the text with each character replaced by the representative of its look-alikes."""
     return "".join(map(_stand_in, unicodedata.normalize("NFKC", text)))
 
 
@@ -25,5 +25,5 @@ def _stand_in(letter: str) -> str:
 
 
 def _rank(letter: str) -> tuple[bool, bool, str]:
-    """Prefer a lowercase Latin letter, then an uppercase one: l for 1, I and |."""
+    """Return a rank that prefers lowercase Latin letters, then uppercase: l for 1, I and |."""
     return not "a" <= letter <= "z", not "A" <= letter <= "Z", letter

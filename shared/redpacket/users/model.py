@@ -1,4 +1,4 @@
-"""Notices: events of a user's packets, prizes and withdrawals (消息)."""
+"""Notices (消息): events that concern a user's packets, prizes and withdrawals."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ KEPT_S = 30 * 24 * 3600
 """Seconds for which a notice is shown."""
 
 PAGE = 20
-"""Rows of a page; a page reads less than 4 KB, which is half a read unit."""
+"""Notices per page; a page reads less than 4 KB, which costs half a read unit."""
 
 CURSOR = r"[0-9]{13}#[a-z_]{1,20}#[!-~]{1,120}"
-"""Form of a cursor: the sort key of a notice."""
+"""Pattern of a cursor: the sort key of a notice."""
 
 
 class NoticeKind(StrEnum):
-    """Kind of a notice; WITHDRAWAL_FAILED also means canceled ones: the money was returned."""
+    """Kind of a notice; WITHDRAWAL_FAILED also covers cancellations, because the money is back."""
 
     PACKET_EMPTIED = "packet_emptied"
     PACKET_REFUNDED = "packet_refunded"
@@ -31,8 +31,8 @@ class NoticeKind(StrEnum):
 class UserNotice:
     """Notice for one user about a packet, a campaign or a withdrawal.
 
-    *at_ms*, *kind*, *subject* and *part* identify it, so a repeated write has no effect. *emoji* is
-    that of thanks; their text is not copied, because it can be removed.
+    *at_ms*, *kind*, *subject* and *part* identify the notice, so a repeated write has no effect.
+    *emoji* comes from thanks; their text is not copied, because an operator can remove it.
     """
 
     user_id: str

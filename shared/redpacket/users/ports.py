@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Public profile of a user; *is_erased* means that they have no name since an erasure."""
+    """Public profile of a user; *is_erased* means that an erasure removed the name."""
 
     user_id: str
     nickname: str | None = None
@@ -24,23 +24,23 @@ class Profile:
 class ProfileRepository(Protocol):
     """Profiles, and the mapping to the host's user ids. Reads are eventually consistent.
 
-    Packets, lottery and erasure use it.
+    Packets, lottery and erasure use the Protocol.
     """
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the existing profiles by user id."""
 
     def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
-        """Return the known people with host id and nickname."""
+        """Return the known users with host id and nickname, keyed by user id."""
 
     def put(self, profile: Profile) -> None:
-        """Replace a profile; data from tokens stays."""
+        """Replace a profile, but keep data from tokens."""
 
     def list_unnoted(self, users: Sequence[User]) -> list[User]:
-        """Return, without duplicates, the people whose stored data differs from their token's."""
+        """Return the users, without duplicates, whose stored data differs from the token's."""
 
     def note(self, person: User, said_at_ms: int) -> None:
-        """Store a token's data about its user, unless they were erased at or after *said_at_ms*."""
+        """Store a token's data, unless the user was erased at or after *said_at_ms*."""
 
     def erase(self, user_id: str, now_ms: int) -> None:
         """Delete a user's profile and token data; a later token restores the user."""

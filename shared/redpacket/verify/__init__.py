@@ -1,5 +1,5 @@
-"""The public verifier: `python3 -m redpacket.verify` needs only Python and this package.
+"""Public verifier: `python3 -m redpacket.verify` needs only Python and this package.
 
-`command.py` documents its use. Each subject has a file: packets, days of a lottery, their draws,
-the log of commitments.
+`command.py` documents its use. Separate modules verify packets, lottery days, draws, and the log of
+commitments.
 """

@@ -1,4 +1,4 @@
-"""Reader of a day of a lottery from its proof, and of the beacon round that a past day used."""
+"""Reader of a lottery day's proof, including the beacon round that a past day used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redpacket.verify.files import Document, Unreadable, get, shown_time
 from redpacket.verify.findings import Findings
 
 _QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971", 1_692_803_367, 3
-"""Hash, genesis in seconds and period in seconds of drand's chain."""
+"""Hash, genesis time in seconds, and period in seconds of the drand chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Day:
 
     @property
     def randomness(self) -> str:
-        """Beacon randomness in each point of the day."""
+        """Beacon randomness that is part of each point of the day."""
         return self.round.randomness if self.round else NO_BEACON
 
     @property
@@ -42,7 +42,7 @@ class Day:
 
 
 def day_of(proof: Document) -> Day:
-    """Return the day of a proof. Raises Unreadable."""
+    """Return the day that a proof describes. Raises Unreadable."""
     seed_text, name = get(proof, "seed", str), get(proof, "day", str)
     if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
         raise Unreadable(f"seed is not {SEED_BYTES} bytes in hex")
@@ -83,26 +83,29 @@ def _round_of(proof: Document, beacon: CampaignBeacon | None) -> BeaconRound | N
 
 
 def check_round(day: Day, findings: Findings) -> None:
-    """Compare the round with the one that was named before it existed. Raises Unreadable."""
+    """Compare the round with the round that was named in advance. Raises Unreadable."""
     beacon = day.beacon
     if beacon is None or day.round is None:
         return
     if beacon.chain_hash == _QUICKNET[0]:
-        # Otherwise an old round would pass for a later one.
+        # With other chain parameters, an old round could pass for a later one.
         stated = beacon.genesis_s, beacon.period_s
         findings.compare("the beacon's genesis_s and period_s", stated=stated, true=_QUICKNET[1:])
     zone = beacon.timezone
     try:
         starts_at_ms = day_named(zone, day.name).starts_at_ms
     except (ValueError, OSError, KeyError) as error:
-        # A zone that this machine lacks is a KeyError.
+        # A time zone that this machine lacks raises KeyError.
         raise Unreadable(f"the days of {zone}: {error}") from error
     named = beacon.round_of(starts_at_ms)
     findings.compare("beacon_round", stated=day.round.round_no, true=named)
 
 
 def beacon_compared(day: Day, findings: Findings) -> list[str]:
-    """Return the checked and the unchecked parts of a past day's beacon. Raises Unreadable."""
+    """Return lines about the checked and unchecked parts of a past day's beacon.
+
+    Raises Unreadable.
+    """
     if day.beacon is None:
         return ["order       not proven: the operator could have tried seeds before the campaign"]
     if day.round is None:

@@ -13,7 +13,7 @@ from redpacket.verify.findings import SHOWN_MAX, Findings
 
 _PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
 _ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
-"""`prize_id:weight,...|miss_weight`; with no more digits than a double holds."""
+"""Form of odds, `prize_id:weight,...|miss_weight`, with no more digits than a double holds."""
 
 
 def verify_draws(
@@ -22,7 +22,7 @@ def verify_draws(
     noted: str | None = None,
     user: str | None = None,
 ) -> Findings:
-    """Compare the draws in named documents with those computed from the day's seed.
+    """Compare the draws in *documents* with the draws computed from the day's seed.
 
     Raises Unreadable.
     """
@@ -51,7 +51,7 @@ def verify_draws(
 
 
 def _check_order(numbers: dict[str, set[int]], findings: Findings) -> None:
-    """Check that the numbers of each user's draws of the day have no gap."""
+    """Check that each user's draw numbers on the day have no gap."""
     for drawer, seen in numbers.items():
         for missing in sorted({*range(1, max(seen, default=0))} - seen)[:SHOWN_MAX]:
             findings.differences.append(f"draw {missing} of {drawer} on that day is missing")
@@ -90,7 +90,7 @@ def _compare_draw(
 
 
 def draws_compared(day: Day, findings: Findings) -> list[str]:
-    """Return a summary of the compared draws of a day. Raises Unreadable."""
+    """Return a summary of the draws compared for a day. Raises Unreadable."""
     return [
         f"day         {day.name} of {day.campaign_id}",
         f"commitment  {day.commitment}",

@@ -1,4 +1,4 @@
-"""Input of the verifier: files with responses of the API."""
+"""Input of the verifier: files with API responses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ COUNT_MAX = 1_000_000
 
 
 class Unreadable(Exception):
-    """Error of a file that is not an answer of the API."""
+    """Error for a file that is not an API response."""
 
 
 def read(path: Path) -> Document:
-    """Return the JSON object of a file. Raises Unreadable."""
+    """Return the JSON object in a file. Raises Unreadable."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -29,7 +29,7 @@ def read(path: Path) -> Document:
 
 
 def get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind
-    """Return a member of the expected type. Raises Unreadable."""
+    """Return the member *name*, which must have the type *kind*. Raises Unreadable."""
     value = document.get(name)
     if type(value) is not kind:
         raise Unreadable(f"{name} is missing, or is not of type {kind.__name__}")

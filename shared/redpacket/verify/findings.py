@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 SHOWN_MAX = 20
-"""Maximum printed differences; a wrong seed causes one for every share."""
+"""Maximum printed differences; a wrong seed causes a difference for every share."""
 
 
 @dataclass(slots=True)
@@ -22,17 +22,17 @@ class Findings:
     _shares: dict[str, int] = field(default_factory=dict)
 
     def compare(self, what: str, *, stated: object, true: object) -> None:
-        """Note a difference between a value in a file and the correct one."""
+        """Note a difference between a value stated in a file and the correct value."""
         if stated != true:
             self.differences.append(f"{what}: says {stated}, is {true}")
 
     def skip(self, what: str) -> str:
-        """Count something that could not be checked, and return its description."""
+        """Count an unchecked item, and return its description."""
         self.unchecked_count += 1
         return f"not checked: {what}"
 
     def note_owner(self, user: str, share_no: int) -> None:
-        """Note a difference if a share has two owners, or a user two shares."""
+        """Note a difference if a share has two owners, or a user has two shares."""
         owner = self._owners.setdefault(share_no, user)
         if owner != user:
             self.differences.append(f"share {share_no}: belongs to {owner} and to {user}")

@@ -2,11 +2,11 @@
 
 PYTHONPATH=shared python3 -m redpacket.verify log FILE...
 
-Needs nothing but Python 3.11. The files are answers of the API, current or earlier ones: pages of
+Needs nothing but Python 3.11. The files are current or earlier API responses: pages of
 `GET /transparency`, `GET /transparency/proof?id_hash=...`, and
 `GET /transparency/consistency?from=...`. Save a page from time to time: its head later proves that
-the log has only grown. Pass the id of a packet or a campaign with --id, and the commitment that it
-showed with --commitment. The exit codes are those of `verify/command.py`.
+the log has only grown. Pass the id of a packet or a campaign with --id, and its displayed
+commitment with --commitment. The exit codes are those of `verify/command.py`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _PATH_MAX = 64
 
 @dataclass(slots=True)
 class Checked(Findings):
-    """Verified, contradicted and unchecked parts of the log."""
+    """Findings about the log: verified, contradicted and unchecked parts."""
 
     lines: list[str] = field(default_factory=list)
     roots: dict[int, str] = field(default_factory=dict)
-    """Root of each size that a signed head or a proof covers."""
+    """Root for each log size that a signed head or a proof covers."""
     entries: dict[int, Commitment] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     """Indexes of entries that a signed head covers."""
@@ -73,7 +73,7 @@ def verify_log(
     commitment: str | None = None,
     key_id: str | None = None,
 ) -> Checked:
-    """Compare the statements of named documents about the log. Raises Unreadable."""
+    """Compare the statements that *documents* make about the log. Raises Unreadable."""
     checked = Checked()
     heads = [(name, each) for name, each in documents if "head" in each]
     _check_heads(heads, key_id, checked)
@@ -135,7 +135,7 @@ def _is_signed(signed: SignedHead) -> bool:
 def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -> None:
     index, entry = get(item, "index", int), _entry_of(item)
     if size is not None and not 0 <= index < size:
-        # A head proves nothing about entries beyond its size.
+        # A head proves nothing about entries after its own size.
         checked.differences.append(
             f"{name}: entry {index} does not belong to the head of {size} entries"
         )
@@ -207,7 +207,7 @@ def _check_inclusion(name: str, proof: Document, checked: Checked) -> None:
 
 
 def _check_ids(proofs: Sequence[tuple[str, Document]], checked: Checked) -> None:
-    """Report ids with two entries: only the first one proves a commitment before the round."""
+    """Report ids with two entries, of which only the first proves an early commitment."""
     proved = ((get(proof, "index", int), _entry_of(proof)) for _, proof in proofs)
     indexes: dict[str, set[int]] = {}
     for index, entry in (*checked.entries.items(), *proved):
@@ -225,7 +225,7 @@ def _check_subject(
     proofs: Sequence[tuple[str, Document]],
     checked: Checked,
 ) -> None:
-    """Compare the entries of an id with its published commitment; an id has exactly one."""
+    """Compare an id's only entry with the published commitment."""
     id_hash = id_hash_of(subject_id)
     proved = {get(proof, "index", int): _entry_of(proof) for _, proof in proofs}
     entries = {

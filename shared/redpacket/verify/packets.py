@@ -1,4 +1,4 @@
-"""Checker of a packet: its terms give its commitment, and every amount in the files."""
+"""Checker of a packet, whose terms determine the commitment and every amount in the files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.verify.findings import Findings
 def verify_packet(
     terms: Terms, documents: Sequence[tuple[str, Document]], noted: str | None = None
 ) -> Findings:
-    """Compare all values of a packet in named documents with those computed from its *terms*.
+    """Compare a packet's values in *documents* with the values computed from its *terms*.
 
     Raises Unreadable.
     """
@@ -50,7 +50,7 @@ def _compare_page(
     for share_no, amount_fen in enumerate(stated, start=first_no):
         _compare_share(name, share_no, amount_fen, amounts, findings)
     findings.amount_count += len(stated)
-    # Otherwise a page without the last amounts would pass for a complete one.
+    # Without this check, a page that lacks the last amounts would pass as complete.
     last_no = first_no + len(stated) - 1
     true_next = str(last_no) if last_no < terms.count else None
     findings.compare(f"{name}: next", stated=page.get("next"), true=true_next)
@@ -61,7 +61,7 @@ def _compare_claims(
 ) -> None:
     for claim in _claims_of(record):
         if claim.get("amount_fen", 0) is None:
-            continue  # Hidden when the record was read.
+            continue  # The record hid the amount when it was read.
         share_no, amount_fen = get(claim, "share_no", int), get(claim, "amount_fen", int)
         _compare_share(name, share_no, amount_fen, amounts, findings)
         findings.note_owner(get(claim, "user_token", str), share_no)
@@ -80,7 +80,7 @@ def _claims_of(record: Document) -> Iterator[Document]:
 def _compare_share(
     name: str, share_no: int, amount_fen: object, amounts: Sequence[int], findings: Findings
 ) -> None:
-    # Not by ==, which takes true for 1.
+    # Check the type, because True == 1.
     if type(amount_fen) is not int:
         raise Unreadable(f"{name}: the amount of share {share_no} is not an integer")
     true = amounts[share_no - 1] if 1 <= share_no <= len(amounts) else "no share"
@@ -88,7 +88,7 @@ def _compare_share(
 
 
 def amounts_compared(terms: Terms, findings: Findings) -> list[str]:
-    """Return a summary of the compared amounts of a packet."""
+    """Return a summary of a packet's compared amounts."""
     shares = f"{findings.amount_count} amounts of {terms.count} shares"
     return [
         f"terms       {terms}",

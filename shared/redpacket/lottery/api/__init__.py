@@ -1,1 +1,1 @@
-"""HTTP API of lottery."""
+"""HTTP API of the lottery."""

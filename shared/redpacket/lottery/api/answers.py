@@ -28,7 +28,7 @@ from redpacket.platform.http.bodies import about
 
 
 class Rules(TypedDict):
-    """Limits for one user and day; 0 attempts or wins means no limit."""
+    """Limits for one user and one day; 0 attempts or wins means no limit."""
 
     attempts_per_user_per_day: common.PerUser
     wins_per_user_per_day: Annotated[
@@ -355,7 +355,7 @@ class Draws(TypedDict):
 
 
 class DrawProof(TypedDict):
-    """Seed of a day, which the commitment to all days covers."""
+    """Seed of one day; the commitment to all days covers it."""
 
     campaign_id: fields.CampaignId
     day: fields.Day

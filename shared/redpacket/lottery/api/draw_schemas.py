@@ -1,4 +1,4 @@
-"""Request bodies of draws and helps."""
+"""Request bodies for draws and helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request bodies of prizes and their stock."""
+"""Request bodies for prizes and their stock."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ AttributeName = Annotated[str, StringConstraints(pattern=ATTRIBUTE_NAME)]
 PRIZE_KINDS = "`goods`, `packet` for cash, or `code` for one code of an uploaded list."
 
 CODES_MAX = 500
-"""Maximum codes of one upload."""
+"""Maximum codes per upload."""
 
 CODES_BYTES_MAX = 72 * 1024
-"""Maximum bytes of an upload, enough for CODES_MAX of the longest codes."""
+"""Maximum bytes per upload, enough for CODES_MAX codes of maximum length."""
 
 Code = Annotated[str, StringConstraints(pattern="^[!-~]+( [!-~]+)*$", max_length=100)]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def campaign_view(
     lottery: Lottery, rain: Sequence[Packet], rounds: list[ShownRound], now_ms: int
 ) -> campaigns.Campaign:
-    """Return a campaign for anyone, without money, passphrase, plans and unused weights."""
+    """Return a campaign for any reader, without money, passphrase, plans and unused weights."""
     campaign = lottery.snapshot.campaign
     plan = _plan(campaign)
     if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:
@@ -61,10 +61,10 @@ def campaign_view(
 
 
 def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campaigns.CampaignAdmin:
-    """Return a complete campaign for operators; *closed_count* belongs to an edit."""
+    """Return a complete campaign for operators; *closed_count* describes an edit's effect."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        # From the same row as the version that operators' edits name.
+        # Take the plan from the row that also has the version, which operators' edits name.
         **_plan(campaign),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
@@ -122,7 +122,7 @@ def prize_admin_view(prize: Prize, stock: PrizeStock | None) -> campaigns.PrizeA
         "per_day": prize.per_day,
         "per_hour": prize.per_hour,
         "issued": stock.won_count if stock else 0,
-        # Counted only with a daily stock.
+        # The ledger counts these units only if the prize has a daily stock.
         "issued_today": stock.won_today_count if stock and prize.per_day else None,
         "version": prize.version,
     }
@@ -170,7 +170,7 @@ def address_view(winner: Winner, address: Address | None) -> campaigns.GoodsAddr
 
 
 def draws_view(page: DrawPage, codes: Mapping[str, str]) -> campaigns.Draws:
-    """Return a user's draws; `python -m redpacket.verify` reads this."""
+    """Return a user's draws, in the form that `python -m redpacket.verify` reads."""
     return {
         "user_token": page.user_id,
         "items": [_draw_view(draw, codes) for draw in page.items],
@@ -210,7 +210,7 @@ def _draw_view(draw: Draw, codes: Mapping[str, str]) -> campaigns.Draw:
 
 
 def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
-    """Return the seed of a day's draws; `python -m redpacket.verify` reads this."""
+    """Return the seed of a day's draws, in the form that `python -m redpacket.verify` reads."""
     return {
         "campaign_id": proof.campaign_id,
         "day": proof.day,

@@ -1,4 +1,4 @@
-"""Request bodies of won goods: the winner's address and the operator's decision."""
+"""Request bodies for won goods: the winner's address and the operator's decision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.platform.text import pasted, pasted_phone
 
 
 def _as_seen(clean: Callable[[str], str]) -> BeforeValidator:
-    """Normalize a text before validation, because users paste names, numbers and addresses."""
+    """Normalize text before validation, because users paste names, numbers and addresses."""
     return BeforeValidator(lambda text: clean(text) if isinstance(text, str) else text)
 
 

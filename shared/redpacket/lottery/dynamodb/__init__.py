@@ -1,1 +1,1 @@
-"""DynamoDB repositories of lottery."""
+"""DynamoDB repositories of the lottery."""

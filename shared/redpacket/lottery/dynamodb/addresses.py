@@ -1,4 +1,4 @@
-"""Addresses of winners, in the users' own rows of ProfilesTable."""
+"""Repository of winners' addresses, which are in the users' rows of ProfilesTable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redpacket.platform.dynamodb.client import Dynamo, check, update
 
 
 class DynamoAddresses:
-    """Repository of addresses of winners of goods, one for each user."""
+    """Repository of delivery addresses for won goods, one per user."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -23,7 +23,7 @@ class DynamoAddresses:
         self._profiles = dynamo.tables.profiles
 
     def find_won(self, campaign_id: str, user_id: str, draw_id: str) -> Winner | None:
-        """Return the goods that a user's own draw won."""
+        """Return the goods that the draw *draw_id* of this user won."""
         row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
         draw = items.draw_of(row) if row else None
         if draw is None or draw.prize is None or draw.prize.kind is not PrizeKind.GOODS:
@@ -33,7 +33,7 @@ class DynamoAddresses:
         return winner_of(unit) if unit else None
 
     def put(self, winner: Winner, address: Address) -> bool:
-        """Store the winner's address; return False if their unit was decided."""
+        """Store the winner's address; return False if an operator has decided on the unit."""
         unit = draw_keys.unit(winner.campaign_id, winner.prize_id, winner.unit_no)
         text = json.dumps(astuple(address), ensure_ascii=False)
         stored = update(

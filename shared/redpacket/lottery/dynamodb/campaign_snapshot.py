@@ -22,7 +22,7 @@ from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
 from redpacket.platform.errors import InvalidRequest, InvariantViolated
 
 PACKED_BYTES_MAX = 300_000
-"""Bytes of packed prizes; DynamoDB allows 400 KB for the whole row with plan and note."""
+"""Maximum bytes of packed prizes; DynamoDB allows 400 KB for the row with plan and note."""
 
 IS_AS_READ = (
     "version = :read_version AND audience_edits = :read_edits"
@@ -77,7 +77,7 @@ def snapshot_of(row: dict[str, Any]) -> CampaignSnapshot:
 
 
 def read_values(snapshot: CampaignSnapshot) -> dict[str, Value]:
-    """Return the values of IS_AS_READ, which fails after an edit of the campaign or its list."""
+    """Return the values for IS_AS_READ, which fails if the campaign or its list was edited."""
     return {"read_version": snapshot.version, "read_edits": snapshot.audience_edits}
 
 

@@ -1,7 +1,7 @@
-"""Codes of prizes in CodesTable, which only uploads and draws can access.
+"""Repository of prize codes in CodesTable, which only uploads and draws can access.
 
-Code *n* belongs to unit *n*, so winning a unit chooses its code. A row for each code's digest
-prevents duplicates within a prize.
+Code *n* belongs to unit *n*, so the winner of a unit gets its code. A row for the digest of each
+code prevents duplicates within a prize.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _TRIES = 6
 
 
 class DynamoCodes:
-    """Repository of prize codes, numbered as the units that win them."""
+    """Repository of prize codes, which have the numbers of their units."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -45,7 +45,7 @@ class DynamoCodes:
         return self._count((campaign_id, prize_id))
 
     def find(self, draws: Sequence[Draw]) -> dict[str, str]:
-        """Return the codes of won units by the ids of their draws, without expired ones."""
+        """Return the unexpired codes of won units, keyed by draw id."""
         where = {draw.draw_id: _code_of(draw) for draw in draws}
         rows = self._dynamo.get_many(self._table, list(where.values()), is_strong=True)
         codes = {(row["pk"], row["sk"]): str(row["code"]) for row in rows}

@@ -1,4 +1,4 @@
-"""Lotteries: each unit has one row, written only if absent, and one draw is one transaction."""
+"""Repository of draws: one transaction per draw, and one row per unit, written only if absent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MAY_HELP = "attribute_not_exists(given_count) OR given_count < :given_max"
 
 
 class DynamoDraws:
-    """Repository of units, draws, players and helps; none is ever undone."""
+    """Repository of units, draws, players and helps; no write is ever undone."""
 
     def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
         self._dynamo = dynamo
@@ -72,7 +72,7 @@ class DynamoDraws:
         *,
         asks_audience: bool,
     ) -> PlayerState:
-        """Return a user's counters, their key's draw and, if asked, their audience membership."""
+        """Return a user's counters, the key's draw and, if requested, the audience membership."""
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
@@ -103,10 +103,10 @@ class DynamoDraws:
     def record_draw(
         self, draw: Draw, rules: DrawRules, key_hash: str, drawer: User | None = None
     ) -> RecordDrawStatus:
-        """Store a draw with all that it consumes, and the winner's host id, in one transaction.
+        """Store a draw, everything that it consumes, and the winner's host id in one transaction.
 
-        The key and the draw's number then belong to it. A unit of a cash prize is a share of one of
-        its packets; the user claims it and the payout settles it.
+        The idempotency key and the draw's number are then used up. A cash prize's unit is a share
+        in one of the prize's packets: the draw claims the share and the payout settles it.
         """
         request: dict[str, Value] = {
             **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
@@ -127,7 +127,7 @@ class DynamoDraws:
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
-        """Return a user's counters of a day."""
+        """Return a user's counters for one day."""
         return player_of(self._dynamo.get(self._draws, draw_keys.player(campaign_id, user_id, day)))
 
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
@@ -151,7 +151,7 @@ class DynamoDraws:
             "day": day,
             "helped_at_ms": at_ms,
         }
-        # Both add all counters so that a row is complete even before its user's first draw.
+        # Both updates write all counters, so that a row is complete before its user's first draw.
         one_more = update(
             self._draws,
             draw_keys.player(campaign_id, inviter_id, day),

@@ -1,4 +1,4 @@
-"""Campaigns as operators create and edit them, with their budgets and seeds, in CampaignsTable."""
+"""Repository for creating and editing campaigns, with budgets and seeds, in CampaignsTable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ROOT_BYTES = 32
 
 
 class DynamoEditedCampaigns(DynamoCampaigns):
-    """Repository of campaigns and their budgets, as operators edit them."""
+    """Repository through which operators edit campaigns and their budgets."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
-        """Store a campaign, log *action* and count *spent*; False if the id exists."""
+        """Store a campaign, log *action* and count *spent*; return False if the id exists."""
         money: dict[str, Value] = {
             **campaign_keys.campaign(campaign.campaign_id),
             **_listed(campaign),
@@ -68,7 +68,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             "version": campaign.version,
             "first_starts_at_ms": campaign.starts_at_ms,
         }
-        # Functions that draw cannot write this table, so every day's seed is fixed from here on.
+        # The draw functions cannot write this table, so this write fixes every day's seed.
         seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
@@ -92,7 +92,8 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     ) -> bool:
         """Replace *before* and adjust the remaining budget, which must suffice; log *action*.
 
-        Return False if a prize or the list was edited since *snapshot*: cash may forbid this edit.
+        Return False if a prize or the list was edited after *snapshot*, because added cash may
+        forbid this edit.
         """
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)
@@ -141,7 +142,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         return self._write([operation, shown, *noted])
 
     def _noted_window(self, campaign: Campaign, action: Action | None) -> Operation:
-        """Return the write of a window's permanent row, by which claims and edits are judged."""
+        """Return the write of the edit's permanent row, which reconciliation compares."""
         row: dict[str, Value] = {
             **campaign_keys.window(campaign.campaign_id, campaign.version),
             "starts_at_ms": campaign.starts_at_ms,

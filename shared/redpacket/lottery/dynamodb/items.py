@@ -1,4 +1,4 @@
-"""Mapper between draws and the rows of DrawsTable."""
+"""Mapper between draws and their rows in DrawsTable."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def draw_of(row: dict[str, Any]) -> Draw:
 
 
 def won_by(draw: Draw) -> dict[str, Value]:
-    """Return the winner and draw for the row of a won unit."""
+    """Return the attributes of a won unit's row that identify the winner and the draw."""
     return {"user_id": draw.user_id, "draw_id": draw.draw_id}
 
 
 def player_of(row: dict[str, Any] | None) -> Player:
-    """Parse a user's counters for one day; without a row all are 0."""
+    """Parse a user's counters for one day; all are 0 without a row."""
     if row is None:
         return Player()
     counts = row["attempt_count"], row["win_count"], row["miss_streak"]
@@ -89,7 +89,7 @@ def share_won(draw: Draw, prize: Prize) -> Share:
 
 
 def prize_text(prize: Prize) -> str:
-    """Return a prize as JSON, for rows that keep its current version."""
+    """Return a prize as JSON, for rows that store a copy of its current version."""
     return json.dumps(asdict(prize), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 

@@ -1,15 +1,15 @@
-"""Keys of DrawsTable: units of prizes, and users' draws in a campaign; and of CodesTable."""
+"""Keys of DrawsTable (prize units, and users' draws in a campaign) and of CodesTable."""
 
 from __future__ import annotations
 
 
 def unit(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:
-    """Return the key of a won unit of a prize (I9); seven digits keep the order."""
+    """Return the key of a won prize unit (I9); seven digits sort the numbers."""
     return {**units(campaign_id, prize_id), "sk": f"{UNIT_PREFIX}{unit_no:07d}"}
 
 
 def day_unit(campaign_id: str, prize_id: str, day: str, day_no: int) -> dict[str, str]:
-    """Return the key of a won unit of a prize's stock for one day (I9)."""
+    """Return the key of a won unit in a prize's daily stock (I9)."""
     return {**units(campaign_id, prize_id), "sk": f"{day_units(day)}{day_no:07d}"}
 
 
@@ -24,7 +24,7 @@ def day_units(day: str) -> str:
 
 
 def stock(campaign_id: str, prize_id: str, day: str) -> dict[str, str]:
-    """Return the key of the counting position, for one day or, with "", for the whole stock."""
+    """Return the key of the stored count for one day or, if *day* is "", for the whole stock."""
     return {"pk": f"{STOCK_PREFIX}{campaign_id}#{prize_id}", "sk": f"day#{day}" if day else "all"}
 
 
@@ -34,7 +34,7 @@ UNIT_PREFIX = "unit#"
 
 
 def draw(campaign_id: str, user_id: str, draw_id: str) -> dict[str, str]:
-    """Return the key of a draw; its id contains the user's day and number."""
+    """Return the key of a draw; the draw's id contains the day and the user's draw number."""
     return {**drawer(campaign_id, user_id), "sk": f"{DRAW_PREFIX}{draw_id}"}
 
 
@@ -49,7 +49,7 @@ def player(campaign_id: str, user_id: str, day: str) -> dict[str, str]:
 
 
 def winner(campaign_id: str, user_id: str, prize_id: str) -> dict[str, str]:
-    """Return the key of a user's win of a once-per-user prize."""
+    """Return the key of the row that records a user's win of a once-per-user prize."""
     return {**drawer(campaign_id, user_id), "sk": f"{WINNER_PREFIX}{prize_id}"}
 
 
@@ -69,12 +69,12 @@ def code(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:
 
 
 def code_digest(campaign_id: str, prize_id: str, digest: str) -> dict[str, str]:
-    """Return the key that a code can take only once within a prize."""
+    """Return the key of a code's digest, which exists at most once per prize."""
     return {**_codes(campaign_id, prize_id), "sk": f"digest#{digest}"}
 
 
 def code_count(campaign_id: str, prize_id: str) -> dict[str, str]:
-    """Return the key of a prize's number of codes, in a partition that holds no code."""
+    """Return the key of a prize's code count, in a partition without codes."""
     return {"pk": f"count#{campaign_id}#{prize_id}", "sk": "codes"}
 
 

@@ -1,4 +1,4 @@
-"""Prizes and their stock, packed into the row of their campaign."""
+"""Repository of prizes and their stock, packed into the campaign's row."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _ROUTE = "stock"
 
 
 Backing: TypeAlias = "tuple[Packet, Transfer, Action]"
-"""New packet of a cash prize, with the transfer and the log entry that fund it."""
+"""New packet for a cash prize, with the transfer that funds it and its audit log entry."""
 
 
 class _NotPut(Enum):
@@ -142,12 +142,12 @@ class DynamoPrizes:
         return self._put(prize, writes, request)
 
     def find_put(self, request: Request) -> Prize | None:
-        """Return the request's prize, if it was executed."""
+        """Return the request's prize if the request was executed."""
         text = find_result(self._dynamo, self._packets, _ROUTE, request)
         return prize_of(text) if text else None
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        """Count the prizes' units; after Unavailable, the next call resumes the count."""
+        """Count the prizes' won units; after Unavailable, the next call resumes the count."""
         stock = UnitStock(self._dynamo)
         return [stock.count(prize, day) for prize in prizes]
 
@@ -180,7 +180,7 @@ class DynamoPrizes:
         request: Request | None,
     ) -> Prize | None:
         if request is None:
-            # A transaction even for one row, so that conflicts are retried. Repeating it has no
+            # Use a transaction even for one row, so that conflicts are retried. A repeat has no
             # effect.
             refused: object = self._dynamo.attempt(writes)
         else:

@@ -1,8 +1,8 @@
 """Counter of won units that resumes from a stored position, so no call reads all units.
 
-Units are won permanently and in order of numbers. DrawsTable stores a position up to which all
-units but a few are won. A call reads a bounded number of rows, stores its position, and fails if
-more are left; the next call resumes there (docs/adr/0008).
+Units are won permanently and in numerical order. DrawsTable stores a position below which nearly
+all units are won. A call reads a bounded number of rows, stores its position, and fails if rows are
+left; the next call resumes at the position (docs/adr/0008).
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
 IS_WRONG = "until_no = :wrong_no"
 
 ROWS_PER_CALL = 100_000
-"""Rows for one call: about seventeen DynamoDB pages, and less than a second of CPU."""
+"""Maximum rows read per call: about seventeen DynamoDB pages, and less than a second of CPU."""
 
 ROWS_PER_RUN = 200
 """Minimum rows read from each partition, so that the last prize also progresses."""
 
 NOTED_MIN = 200
-"""New units after which the position is stored again."""
+"""Minimum number of new units before the position is stored again."""
 
 FREE_MAX = 5_000
-"""Maximum free units below a position; each call looks them up again."""
+"""Maximum number of free units below a position; each call reads them again."""
 
 PROBED = 50
-"""Random units that prove a stored position, because roles that cannot win units also write it."""
+"""Random units read to verify a stored position, which roles that cannot win units also write."""
 
 _COUNTING = "The won units are being counted. Try again."
 
 _Statuses = dict[int, Value | None]
-"""Units with a row; the value is the outcome of a cash prize's share."""
+"""Units that have a row; for a cash prize, the value is the outcome of the unit's share."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Position up to which all units but *free* have a row; *refunded_count* are unwon."""
+    """Position up to which all units except *free* have a row; *refunded_count* lack a winner."""
 
     until_no: int = 0
     free: tuple[int, ...] = ()
     refunded_count: int = 0
     wrong_no: int | None = None
-    """Stored position that units contradict; this one replaces it."""
+    """Wrong stored position, which the units contradict and this position replaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _Run:
 
 
 class UnitStock:
-    """Counter for one call; its read limit covers all of the call's prizes."""
+    """Unit counter for one call; the read limit applies to all prizes of the call together."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -81,7 +81,7 @@ class UnitStock:
         self._left = ROWS_PER_CALL
 
     def count(self, prize: Prize, day: str) -> PrizeStock:
-        """Return the state of a prize's units. Raises Unavailable if rows are left to read."""
+        """Return the state of a prize's units. Raises Unavailable if unread rows are left."""
         where = prize.campaign_id, prize.prize_id
         units = draw_keys.units(*where)["pk"]
         if prize.kind is PrizeKind.PACKET:
@@ -142,7 +142,7 @@ class UnitStock:
     def _proven(
         self, noted: _Place, runs: Sequence[_Run], key_of: Callable[[int], Row]
     ) -> tuple[_Place, _Statuses]:
-        """Return the position, or none if a probed unit has no row, and its free units' rows."""
+        """Return *noted*, or no position if a probed unit lacks a row, and the free units' rows."""
         if not runs or not noted.until_no:
             return noted, {}
         if noted.until_no > max(run.before + run.count for run in runs):
@@ -199,7 +199,7 @@ class UnitStock:
 
 
 def _place_at(until_no: int, noted: _Place, statuses: _Statuses) -> _Place:
-    """Return the position at a unit up to which *noted* and *statuses* are complete."""
+    """Return the position at *until_no*; *noted* and *statuses* are complete up to this unit."""
     until_no = max(until_no, noted.until_no)
     fresh = range(noted.until_no + 1, until_no)
     free = [no for no in (*noted.free, *fresh) if no not in statuses]

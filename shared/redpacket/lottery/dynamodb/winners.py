@@ -1,4 +1,4 @@
-"""Winners in DrawsTable: a unit's row has its winner and the operator's decision."""
+"""Repository of winners in DrawsTable; a unit's row has its winner and the operator's decision."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DynamoWinners:
         return [row["drawn_at_ms"] for row in rows]
 
     def hand_over(self, winner: Winner, decision: Decision, action: Action) -> bool:
-        """Record that a unit was handed over; return False if it was decided before."""
+        """Record that a unit was handed over; return False if it already has a decision."""
         return self._dynamo.try_transact(
             [decide(self._draws, winner, decision), *note_action(self._audit_table, action)]
         )

@@ -1,1 +1,1 @@
-"""Domain model of lottery."""
+"""Domain model of the lottery."""

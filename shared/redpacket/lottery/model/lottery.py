@@ -1,7 +1,7 @@
 """Lottery (抽奖): prizes with stock and odds, and draws that are decided once.
 
-The cache chooses and counts in one script. The ledger makes the draw durable: every unit, every
-unit of a day's stock, and every attempt has a row or a condition, so nothing is won twice (I9).
+One cache script chooses the prize and counts. The ledger makes the draw durable: a row or condition
+guards every unit, every unit of a daily stock, and every attempt, so nothing is won twice (I9).
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvariantViolated, VersionConflict
 
 PRIZES_MAX = 100
-"""Maximum prizes of one campaign, because every draw weighs all of them."""
+"""Maximum prizes per campaign, because every draw weighs all of them."""
 
 UNITS_MAX = 1_000_000
-"""Maximum units of one prize; seven digits sort their rows."""
+"""Maximum units per prize; seven digits sort their rows."""
 
 UNITS_PER_SHARD = 20_000
 """Units per shard of a cash prize's packet; a sweep reads a shard in a second (docs/adr/0023)."""
 
 
 CODES_KEPT_MS = 90 * 24 * 3_600_000
-"""Minimum milliseconds for which winners can read their codes after the campaign's end."""
+"""Minimum milliseconds after the campaign's end for which winners can read their codes."""
 
 
 class PrizeKind(StrEnum):
-    """Kinds of prizes: `goods` are delivered outside, and a `packet` is cash for the payout queue.
+    """Kinds of prizes: `goods` are delivered outside the system, and a `packet` is paid in cash.
 
-    Each unit of `code` is one code of an uploaded list, visible only to its winner.
+    Each unit of a `code` prize is one code from an uploaded list, visible only to its winner.
     """
 
     GOODS = "goods"
@@ -55,11 +55,12 @@ class PrizeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Prize:
-    """Prize of a campaign, with *total* units; *amount_fen* is the cash of each unit.
+    """Campaign prize with *total* units; *amount_fen* is the cash amount of each unit.
 
-    *per_day* caps a day; *per_hour* units are released each hour since the start (0: no limit).
-    *attributes* is canonical JSON. *packets* hold the cash: ids and share counts, in the order of
-    unit numbers. Codes expire at *codes_until_ms*, which the first upload sets.
+    *per_day* limits the units per day, and *per_hour* units are released each hour from the start
+    (0: no limit). *attributes* is canonical JSON. *packets* lists the ids and share counts of the
+    packets that hold the cash, in order of unit numbers. Codes expire at *codes_until_ms*, which
+    the first upload sets.
     """
 
     campaign_id: str
@@ -83,10 +84,10 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSnapshot:
-    """Everything that decides a draw, in one *version*, which every edit raises.
+    """Everything that decides a draw, in one *version*, which every edit increments.
 
-    *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw;
-    each of the *audience_edits* changed the list without a new version.
+    *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw.
+    *audience_edits* counts edits of the list, which do not change the version.
     """
 
     campaign: CampaignPlan
@@ -100,7 +101,7 @@ class CampaignSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class PageNote:
-    """Facts stored with a snapshot so that one read shows a page; *sold_out* are prize ids."""
+    """Facts stored with a snapshot, so that a page needs one read; *sold_out* has prize ids."""
 
     sold_out: frozenset[str] = frozenset()
 
@@ -109,8 +110,8 @@ class PageNote:
 class PrizeStock:
     """Units of a prize in the ledger, in total and for one day.
 
-    *durable_no* is the highest unit number with a row, *free* are lower numbers without one.
-    *refunded_count* units of cash have a row but no winner.
+    *durable_no* is the highest unit number with a row, and *free* are the lower numbers without a
+    row. *refunded_count* cash units have a row but no winner.
     """
 
     prize_id: str
@@ -127,7 +128,7 @@ class PrizeStock:
 
     @property
     def won_today_count(self) -> int:
-        """Return the number of won units of the day's stock."""
+        """Return the number of won units in the day's stock."""
         return self.day_durable_no - len(self.day_free)
 
 
@@ -142,14 +143,14 @@ class Player:
 
     @property
     def draw_count(self) -> int:
-        """Return the number of durable draws of the day, which never decreases."""
+        """Return the day's number of durable draws, which never decreases."""
         return self.attempt_count + self.help_count
 
 
 class DrawStatus(StrEnum):
     """Results of `lua/draw_prize.lua`, in order of precedence.
 
-    CAMPAIGN_ALTERED comes from the cache's adapter: a key had another type and was removed.
+    CAMPAIGN_ALTERED comes from the cache's adapter, after it removed a key of the wrong type.
     """
 
     CAMPAIGN_ALTERED = "campaign_altered"
@@ -166,7 +167,7 @@ class DrawStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRequest:
-    """Draw attempt; *draw_id* identifies user, day and number, and *point* decides it."""
+    """Draw attempt; *draw_id* identifies user, day and number, and *point* decides the outcome."""
 
     campaign_id: str
     user_id: str
@@ -177,10 +178,11 @@ class DrawRequest:
 
 @dataclass(frozen=True, slots=True)
 class DrawOutcome:
-    """Answer of the cache; a repeat also has the status WON or MISSED.
+    """The cache's answer; a repeated request also gets the status WON or MISSED.
 
-    WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both set *odds*,
-    canonical: "prize_id:weight,...|miss_weight". *snapshot_version* is 0 if no snapshot decided.
+    WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both statuses set *odds*
+    in the canonical form "prize_id:weight,...|miss_weight". *snapshot_version* is 0 if no snapshot
+    decided.
     """
 
     status: DrawStatus
@@ -194,10 +196,10 @@ class DrawOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Durable record of one attempt; *prize* is a copy of the prize as it was won.
+    """Durable record of one attempt; *prize* is a copy of the prize from the time of the draw.
 
-    *draw_no* counts the user's draws of the day from 1 without gaps. *beacon_round* is a round of a
-    public beacon, which contributed to the points of earlier releases.
+    *draw_no* numbers the user's draws of the day from 1 without gaps. *beacon_round* is the public
+    beacon's round that contributed to the point in earlier releases.
     """
 
     campaign_id: str
@@ -217,9 +219,9 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class PlayerState:
-    """Ledger state for one draw request; *before* is the draw that its key already made.
+    """Ledger state for one draw request; *before* is an earlier draw with the same key.
 
-    *is_member*: the user is on the campaign's list. The host denies the user until
+    *is_member* means that the user is on the campaign's list. The host denies the user until
     *denied_until_ms*.
     """
 
@@ -230,14 +232,15 @@ class PlayerState:
 
     @property
     def draw_no(self) -> int:
-        """Return the number of the next draw, even if it was begun but is not durable."""
+        """Return the number of the next draw, even if this draw has begun but is not durable."""
         return self.player.draw_count + 1
 
 
 class RecordDrawStatus(StrEnum):
     """Results of recording a draw, in order of precedence.
 
-    DRAWN_BEFORE: by this key. NUMBER_TAKEN: by another request of the user.
+    DRAWN_BEFORE: this key already has a draw. NUMBER_TAKEN: another request of the user has the
+    draw number.
     """
 
     DRAWN_BEFORE = "drawn_before"
@@ -260,9 +263,9 @@ class HelpStatus(StrEnum):
 
 
 def check_version(version: int | None, before: Campaign | Prize | None, name: str) -> None:
-    """Raise VersionConflict if the *name* is no longer at *version*; None skips the check.
+    """Raise VersionConflict if *before*, described as *name*, is not at *version*.
 
-    Version 0, which only approvals use, means that it must not exist.
+    None skips the check. Version 0, which only approvals use, requires that *before* is None.
     """
     if version is not None and version != (before.version if before else 0):
         is_now = f"is now at version {before.version}" if before else "does not exist"
@@ -314,26 +317,26 @@ def draw_id_of(campaign_id: str, user_id: str, day: str, draw_no: int) -> str:
 
 
 def attempts_left(rules: DrawRules, player: Player) -> int | None:
-    """Return a user's remaining attempts of a day, or None without a limit."""
+    """Return a user's remaining attempts for the day, or None without a limit."""
     if not rules.attempts_per_user_per_day:
         return None
     return max(0, rules.attempts_per_user_per_day - player.attempt_count)
 
 
 def wins_left(rules: DrawRules, player: Player) -> int | None:
-    """Return a user's remaining wins of a day, or None without a limit."""
+    """Return a user's remaining wins for the day, or None without a limit."""
     if not rules.wins_per_user_per_day:
         return None
     return max(0, rules.wins_per_user_per_day - player.win_count)
 
 
 def has_units_left(prize: Prize, stock: PrizeStock) -> bool:
-    """Return whether a prize can still be won, today or later; refunded units cannot."""
+    """Return whether any unit of a prize can still be won, today or later."""
     return stock.durable_no - len(stock.free) < prize.total
 
 
 def unit_share(prize: Prize, unit_no: int) -> ShareRef:
-    """Return the share of a cash prize's unit."""
+    """Return the share that pays a unit of a cash prize."""
     share_no = unit_no
     for packet_id, count in prize.packets:
         if share_no <= count:

@@ -1,4 +1,4 @@
-"""Odds of a draw, and the point that chooses its prize."""
+"""Odds for a draw, and the point that chooses its prize."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome
 
 POINT_BITS = 52
-"""A random point is an integer below 2^52, which Lua's doubles represent exactly."""
+"""Bits of a random point; Lua's doubles represent integers below 2^52 exactly."""
 
 
 _NO_MISS = "|0"
 """End of odds without a miss."""
 
 NO_BEACON = "none"
-"""Randomness in a point's text; only campaigns of earlier releases used a public beacon."""
+"""Beacon randomness in a point's text; only campaigns of earlier releases used a beacon."""
 
 
 def point_text(
     seed: str, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
 ) -> str:
-    """Return the hashed text of an attempt's point; users choose none of its parts."""
+    """Return the text whose hash is an attempt's point; users choose no part of the text."""
     return f"rpd2,{seed},{randomness},{campaign_id},{user_id},{draw_no}"
 
 
@@ -40,9 +40,10 @@ def draw_point(
 
 
 def choose(odds: str, point: int) -> str | None:
-    """Return the prize at *point* in *odds*, None for a miss; the Lua script computes the same.
+    """Return the prize at *point* in *odds*, or None for a miss, exactly like the Lua script.
 
-    Both use doubles: `floor(point / 2^52 * total)`, prizes in the order of the odds, then the miss.
+    Both compute `floor(point / 2^52 * total)` in doubles. Prizes precede the miss, in the order of
+    the odds.
     """
     listed, _, miss = odds.partition("|")
     prizes = [entry.rpartition(":") for entry in listed.split(",") if entry]
@@ -58,9 +59,9 @@ def choose(odds: str, point: int) -> str | None:
 
 
 def probabilities(snapshot: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
-    """Return the probability of each prize in a draw without *sold_out*, 0 if it can't be won.
+    """Return each prize's probability in a draw without *sold_out*; 0 means it can't be won.
 
-    Limits of users, and stock of a day or an hour, can change it for a single draw.
+    User limits and a daily or hourly stock can change the probability for a single draw.
     """
     weights = {
         prize.prize_id: prize.weight
@@ -79,7 +80,7 @@ def probabilities(snapshot: CampaignSnapshot, sold_out: Collection[str]) -> dict
 def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bool:
     """Return whether *snapshot* allows this outcome; the cache is not trusted.
 
-    Only the cache has the sold-out prizes, so any prize may be missing from the odds.
+    Only the cache knows which prizes are sold out, so any prize may be missing from the odds.
     """
     prize = next(
         (candidate for candidate in snapshot.prizes if candidate.prize_id == outcome.prize_id), None
@@ -101,7 +102,7 @@ def is_guaranteed(odds: str, snapshot: CampaignSnapshot) -> bool:
 
 
 def possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
-    """Return the odds of *snapshot* with the prizes in *odds*: as usual, and after many misses."""
+    """Return *snapshot*'s odds for the prizes in *odds*: the normal odds and those after misses."""
     campaign = snapshot.campaign
     weights = {
         prize.prize_id: prize.weight

@@ -34,7 +34,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """Winner of a unit and its draw; *decision* is None until an operator decides."""
+    """Winner of a unit, with the draw; *decision* is None until an operator decides."""
 
     campaign_id: str
     prize_id: str
@@ -50,5 +50,5 @@ class Winner:
 
     @property
     def unit(self) -> str:
-        """Return the unit's name in routes; prize ids contain no dot."""
+        """Return the unit's name in routes, which is unambiguous because prize ids have no dot."""
         return f"{self.prize_id}.{self.unit_no}"

@@ -1,1 +1,1 @@
-"""Redis adapters of lottery."""
+"""Redis adapters of the lottery."""

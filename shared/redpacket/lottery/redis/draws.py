@@ -1,4 +1,4 @@
-"""Lottery on Redis or Valkey: one hash for each campaign and day, one script for each operation."""
+"""Lottery in Redis or Valkey: a hash per campaign and per day, and a script per operation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _KEEP_AFTER_END_MS = 24 * 3600 * 1000
-"""Milliseconds for which the cache answers after the end, and keeps a day's counters."""
+"""Milliseconds for which the cache keeps a lottery, and a day's counters, after the end."""
 
 _LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
 _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}
@@ -32,7 +32,7 @@ _OUTCOME_WORDS = 5
 
 
 class RedisDraws(Cache):
-    """Implementation of DrawCache on Redis or Valkey."""
+    """DrawCache implementation for Redis and Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -9,7 +9,7 @@ def draw_cache(campaign_id: str) -> str:
 
 
 def draw_day(campaign_id: str, day: str) -> str:
-    """Return the key of a lottery's draws and players on one day."""
+    """Return the key of a lottery's draws and players for one day."""
     return f"{draw_cache(campaign_id)}:{day}"
 
 
@@ -19,5 +19,5 @@ def draw_winners(campaign_id: str) -> str:
 
 
 def draw_loading(campaign_id: str) -> str:
-    """Return the key of the lock to load a lottery."""
+    """Return the key of the lock for loading a lottery."""
     return f"{draw_cache(campaign_id)}:loading"

@@ -1,1 +1,1 @@
-"""Campaigns and their lotteries: edit, preheat, draw, read."""
+"""Use cases of campaigns and their lotteries: editing, preheating, drawing and reading."""

@@ -1,4 +1,4 @@
-"""Operator edits: write the edit, update the cache, and return the new state."""
+"""Application of operators' edits: write the edit, update the cache, and return the new state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def apply_campaign(
     *,
     ports: CampaignPorts,
 ) -> tuple[WatchedLottery, bool]:
-    """Edit a campaign; return its operator view and whether it is new."""
+    """Edit a campaign; return its view for operators and whether it is new."""
     campaign, is_new = edit_campaign(plan, budget_fen, version, operator, ports=ports)
     watched = _watch(plan.campaign_id, ports.load)
     if watched.lottery.snapshot.prizes:
@@ -37,7 +37,7 @@ def apply_campaign(
 
 
 def count_closed(campaign_id: str, *, ports: CampaignPorts) -> int:
-    """Return how many packets, at most 10,000, stay closed with unclaimed shares."""
+    """Return the number of packets, at most 10,000, that closed with unclaimed shares."""
     closed_count, after = 0, None
     for _ in range(_READS_MAX):
         packet_ids = ports.campaigns.list_packet_ids(campaign_id, after, _AT_ONCE)

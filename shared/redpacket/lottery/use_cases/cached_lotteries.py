@@ -1,7 +1,7 @@
-"""Process cache of users' views of lotteries.
+"""Process cache of the lotteries that users see.
 
-A reader that finds an outdated note of sold-out prizes replaces it: one write per prize, not per
-draw.
+A reader that finds an outdated note of sold-out prizes replaces the note. This takes one write per
+sold-out prize, not per draw.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SIZE_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Lottery:
-    """Users' view of a campaign: *sold_out* are prize ids, *day* is today in its time zone."""
+    """Users' view of a campaign: *sold_out* has prize ids, *day* is today in its time zone."""
 
     snapshot: CampaignSnapshot
     sold_out: frozenset[str]
@@ -45,7 +45,7 @@ class Lottery:
 
 
 class CachedLotteries:
-    """Lotteries as this process read them; an old value is used while the store is unavailable."""
+    """Process cache of lotteries; while the store is unavailable, it returns an old value."""
 
     def __init__(
         self, prizes: DynamoPrizes, draw_cache: DrawCache, *, clock: Clock, logger: EventLogger
@@ -61,7 +61,7 @@ class CachedLotteries:
     def get(self, campaign_id: str) -> Lottery:
         """Return a lottery.
 
-        Raises CampaignNotFound, also for a draft; Unavailable if it was never read.
+        Raises CampaignNotFound, also for a draft, and Unavailable if the cache has no value.
         """
         lottery = self._cache.read_in_turn(
             campaign_id,
@@ -102,7 +102,7 @@ class CachedLotteries:
         return frozenset(
             prize.prize_id
             for prize in snapshot.prizes
-            # The cache may lack a prize that was just created.
+            # The cache may not have a new prize yet.
             if issued.get(prize.prize_id, 0) >= prize.total
         )
 

@@ -1,4 +1,4 @@
-"""Process cache of the packets that users may grab in a running campaign, and of its rains."""
+"""Process cache of a running campaign's rains and of the packets that users may grab."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from redpacket.platform.runtime import Clock, EventLogger
 
 PACKETS_MAX = 100
 KEPT_MS = 4_000
-"""Milliseconds until users see a new packet; a read costs half a unit for each packet."""
+"""Milliseconds until users see a new packet; a read costs half a read unit per packet."""
 
 _READS_MAX = 5
-"""Maximum reads of PACKETS_MAX packets, of which some have ended, until as many open are found."""
+"""Maximum reads of PACKETS_MAX packets each, until PACKETS_MAX open packets are found."""
 
 ROUNDS_KEPT_MS = 1_000
 """Milliseconds until users see a new rain, which may start soon."""
@@ -35,7 +35,7 @@ _SIZE_MAX = 100
 
 
 class CachedRains:
-    """Packets of campaigns as this process read them."""
+    """Process cache of campaigns' packets."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class CachedRains:
     def get(self, campaign: CampaignPlan) -> list[Packet]:
         """Return the newest 100 open packets of the newest 500, newest first.
 
-        Raises Unavailable if they were never read.
+        Raises Unavailable if the cache has no value.
         """
         now_ms = self._clock.now_ms()
         # A user with a packet's id can claim, so ids stay secret until the start.
@@ -78,7 +78,7 @@ class CachedRains:
     def rounds(self, campaign_id: str) -> list[Round]:
         """Return the current and later rounds, sorted; ids appear three seconds before a round.
 
-        Raises Unavailable if they were never read.
+        Raises Unavailable if the cache has no value.
         """
         now_ms = self._clock.now_ms()
         rounds = self._rounds.read_in_turn(campaign_id, self._read_rounds, self._log)

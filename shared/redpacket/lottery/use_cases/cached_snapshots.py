@@ -1,4 +1,4 @@
-"""Process cache of lotteries for draws: their snapshots and the seeds of days."""
+"""Process cache for draws: lottery snapshots and daily seeds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 
 KEPT_MS = 4_000
-"""Milliseconds between reads of the packed row; a draw with a newer version reads immediately."""
+"""Milliseconds between reads of the packed row, unless the cache decided by a newer version."""
 
 _SIZE_MAX = 100
 
 
 class CachedSnapshots:
-    """Lotteries as this process read them; an old one is used for a while if the store fails."""
+    """Process cache of snapshots; while the store fails, an old one is used for a limited time."""
 
     def __init__(self, prizes: DynamoPrizes, *, clock: Clock, logger: EventLogger) -> None:
         self._prizes = prizes
@@ -35,9 +35,9 @@ class CachedSnapshots:
         )
 
     def get(self, campaign_id: str, version_min: int = 0) -> CampaignSnapshot:
-        """Return a lottery of at least *version_min*.
+        """Return the lottery's snapshot, which has *version_min* or a newer version.
 
-        Raises CampaignNotFound, also for a draft; Unavailable.
+        Raises CampaignNotFound, also for a draft, and Unavailable.
         """
         snapshot = self._get(campaign_id, version_min)
         check_is_published(snapshot.campaign, self._clock.now_ms())

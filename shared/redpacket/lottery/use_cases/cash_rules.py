@@ -1,7 +1,7 @@
-"""Gate of edits that decide who can win a lottery's cash, and the facts that an approver sees.
+"""Gate for edits that affect who can win a lottery's cash, and the facts that an approver sees.
 
-An edit that changes one of these facts counts like a move of all of the lottery's cash. Above the
-operator's limit it waits for a second operator. A pause needs no approval.
+An edit that changes one of these facts counts as a move of all the lottery's cash. If it exceeds
+the operator's limit, a second operator must approve it. A pause needs no approval.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OFF = CampaignStatus.OFF
 
 
 def cash_fen(snapshot: CampaignSnapshot) -> int:
-    """Return the cash of all units, including removed ones whose money is not refunded yet."""
+    """Return the cash in all units, including removed units whose money is not refunded yet."""
     return sum(
         (prize.amount_fen or 0) * max(prize.total, sum(count for _, count in prize.packets))
         for prize in _cash(snapshot.prizes)
@@ -51,7 +51,7 @@ def spend_on(
     version: int = 0,
     added_fen: int = 0,
 ) -> Allowance | None:
-    """Return the allowance that an edit must write, with *added_fen* of a budget.
+    """Return the allowance that an edit must write; *added_fen* is an increase of the budget.
 
     Raises Forbidden without the treasury, ApprovalNeededError, NotAsApproved.
     """
@@ -73,7 +73,7 @@ def spend_alone_on(
     advice: str,
     policy: ApprovalPolicy,
 ) -> Allowance | None:
-    """Return the allowance of an edit for which no approval exists. Raises Forbidden."""
+    """Return the allowance for an edit that no approval can cover. Raises Forbidden."""
     fen, held_fen = _stake_fen(before, after, operator, policy.clock.now_ms())
     subject = campaign_subject(after.campaign.campaign_id)
     return policy.spend_alone(operator, fen, advice, subject, held_fen=held_fen)
@@ -82,7 +82,7 @@ def spend_alone_on(
 def check_list(
     campaign_id: str, operator: Operator, *, prizes: DynamoPrizes, policy: ApprovalPolicy
 ) -> int:
-    """Return the version of a campaign whose list the operator may edit. Raises Forbidden."""
+    """Return the version of a campaign if the operator may edit its list. Raises Forbidden."""
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         return 0
@@ -93,7 +93,7 @@ def check_list(
 
 
 def with_prize(snapshot: CampaignSnapshot, prize: Prize) -> CampaignSnapshot:
-    """Return *snapshot* with *prize* in it."""
+    """Return *snapshot* with *prize* added or replaced."""
     others = (each for each in snapshot.prizes if each.prize_id != prize.prize_id)
     return replace(snapshot, prizes=(*others, prize))
 
@@ -114,7 +114,7 @@ def _stake_fen(
 
 def _facts_of(snapshot: CampaignSnapshot) -> dict[str, object]:
     facts = _deciding(snapshot.campaign)
-    # An edit of a prize has its own status.
+    # Prize edits also have a field `status`, so rename the campaign's.
     return {
         "campaign_status": facts.pop("status"),
         **facts,
@@ -133,7 +133,7 @@ def _with_facts(changes: tuple[Change, ...], after: CampaignSnapshot) -> tuple[C
 
 
 def _without_pauses(after: CampaignSnapshot, before: CampaignSnapshot) -> CampaignSnapshot:
-    """Return *after* with everything turned on: the campaign and cash itself."""
+    """Return *after* without the pauses that this edit adds to the campaign or its cash prizes."""
     campaign = after.campaign
     if campaign.status is _OFF:
         campaign = replace(campaign, status=before.campaign.status)

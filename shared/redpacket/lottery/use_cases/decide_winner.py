@@ -50,11 +50,11 @@ def decide_winner(
     *,
     ports: WinnerPorts,
 ) -> Winner:
-    """Decide on a won unit, or return the same earlier decision.
+    """Decide on a won unit, or return an identical earlier decision.
 
     A forfeited unit can be drawn again immediately.
-    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise,
-    and Forbidden for a forfeited unit beside cash without the treasury.
+    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict after another decision, and
+    Forbidden for a forfeiture without the treasury if the lottery has cash.
     """
     for _ in range(_TRIES):
         snapshot = ports.prizes.find_snapshot(campaign_id)

@@ -1,4 +1,4 @@
-"""One attempt to draw, from the cache's answer to the durable draw, or to a repaired cache."""
+"""Draw attempt, from the cache's answer to a durable draw or a repaired cache."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ REFUSALS: dict[DrawStatus, type[Rejected]] = {
 }
 
 _LATE_MS = 20_000
-"""Maximum milliseconds from the cache's answer to its validation: timeout plus clock skew."""
+"""Maximum milliseconds from the cache's answer to its validation: timeout and clock skew."""
 
 _LOAD_LIFE_MS = 2_000
-"""Milliseconds until another caller may load."""
+"""Milliseconds until another caller may load the campaign."""
 
 _REPEATED_WITHIN_MS = 3_600_000
-"""Milliseconds after midnight in which users may retry an attempt of the day before."""
+"""Milliseconds after midnight for which users may retry the previous day's attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawPorts:
-    """Ports of every draw."""
+    """Dependencies of a draw."""
 
     draw_cache: DrawCache
     draws: DynamoDraws
@@ -73,7 +73,7 @@ class DrawPorts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawAttempt:
-    """One numbered attempt of a user, with everything that was read before the cache call."""
+    """A user's numbered attempt, with everything that was read before the cache call."""
 
     drawer: User
     key_hash: str
@@ -101,25 +101,25 @@ class DrawAttempt:
         if snapshot is None or self._is_altered(outcome, snapshot):
             return None
         if self._has_other_audience(snapshot) or self._has_other_misses(outcome, snapshot):
-            # The audience was edited, so check the user again; or the cache lost or missed a draw.
+            # Try again: the audience was edited, or the cache lacks a draw.
             self._undo(is_unit_free=True)
             return None
         if outcome.prize_id and self.ports.risk and not self.ports.risk.allows(self.drawer):
-            # Misses skip the risk check. The draw keeps its number and point.
+            # The risk check denies a winner, so undo the win. The number and the point stay.
             self._undo(is_unit_free=True)
             raise NotInAudience
         return self._record(self._decided(outcome, snapshot), snapshot)
 
     def _deciding_snapshot(self, outcome: DrawOutcome) -> CampaignSnapshot | None:
-        """Return the snapshot behind the cache's decision, or None if the ledger's differs."""
+        """Return the snapshot that the cache used, or None if the ledger's version differs."""
         snapshot = self.snapshot
         if outcome.snapshot_version > snapshot.version:
             campaign_id = self.request.campaign_id
             snapshot = self.ports.snapshots.get(campaign_id, version_min=outcome.snapshot_version)
         if outcome.snapshot_version >= snapshot.version:
             return snapshot
-        # The cache lacks an edit. No user saw this outcome yet, so it is decided again. A refusal
-        # decided nothing, and the cache may still have the user's durable draw.
+        # The cache lacks an edit. No user has seen this outcome, so decide it again. A refusal
+        # decided nothing, so there is nothing to undo, and the user's durable draw may be cached.
         if outcome.status not in REFUSALS:
             self.ports.draw_cache.undo(self.request, is_unit_free=True)
         self._load()
@@ -151,7 +151,7 @@ class DrawAttempt:
         self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
 
     def _has_other_audience(self, snapshot: CampaignSnapshot) -> bool:
-        """Return whether *snapshot*'s audience, except its list, differs from the checked one."""
+        """Return whether the audience, except its list, changed after the user was checked."""
         return (snapshot.audience_mode, snapshot.campaign.required_claims) != (
             self.snapshot.audience_mode,
             self.snapshot.campaign.required_claims,
@@ -185,7 +185,7 @@ class DrawAttempt:
         )
 
     def _record(self, draw: Draw, snapshot: CampaignSnapshot) -> Draw | None:
-        """Write the draw and all that it consumes, or return None after repairing the cache."""
+        """Write the draw and what it consumes, or return None after repairing the cache."""
         rules = snapshot.campaign.rules
         recorded = self.ports.draws.record_draw(draw, rules, self.key_hash, self.drawer)
         if recorded is RecordDrawStatus.RECORDED:
@@ -195,14 +195,14 @@ class DrawAttempt:
             self._forget_yesterdays(snapshot)
             return draw
         if recorded in {RecordDrawStatus.DRAWN_BEFORE, RecordDrawStatus.NUMBER_TAKEN}:
-            # A concurrent request of the user won: the next try finds its draw or the next number.
+            # Another request of the user was faster: the next try finds its draw or a new number.
             self._keep_what_is_durable(draw)
         else:
             self._correct(recorded, draw, snapshot)
         return None
 
     def _correct(self, recorded: RecordDrawStatus, draw: Draw, snapshot: CampaignSnapshot) -> None:
-        """Repair the cache, which decided a draw that the ledger refuses."""
+        """Repair the cache after the ledger refused a draw that the cache had decided."""
         campaign_id = draw.campaign_id
         self.ports.logger.event(
             "draw_corrected", campaign_id=campaign_id, draw_id=draw.draw_id, reason=str(recorded)
@@ -217,7 +217,7 @@ class DrawAttempt:
         if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
             self.ports.draw_cache.mark_winner(self.request, draw.prize.prize_id)
         if is_lost:
-            # The units were refunded before the campaign's end was extended.
+            # The units were refunded before an operator extended the campaign.
             self._load_now()
 
     def _keep_what_is_durable(self, draw: Draw) -> None:
@@ -237,9 +237,9 @@ class DrawAttempt:
             self.ports.logger.failure("payout_not_queued", error, packet_id=ref.packet_id)
 
     def _forget_yesterdays(self, snapshot: CampaignSnapshot) -> None:
-        """Offer a unit again that an attempt took before midnight and lost.
+        """Offer a unit again if an attempt took it before midnight and did not become durable.
 
-        If that attempt still becomes durable, the next winner of the unit gets another one.
+        If the attempt becomes durable later, the next winner of the unit gets another unit.
         """
         request, midnight_ms = self.request, self.request.day.starts_at_ms
         if self.ports.clock.now_ms() - midnight_ms >= _REPEATED_WITHIN_MS:
@@ -252,16 +252,16 @@ class DrawAttempt:
             before = replace(request, day=day, draw_id=draw_id)
             self.ports.draw_cache.undo(before, is_unit_free=True)
         except Unavailable as error:
-            # The user's draw is durable.
+            # Don't fail the request: the user's draw is already durable.
             self.ports.logger.failure("draw_not_forgotten", error, campaign_id=request.campaign_id)
 
     def _undo(self, *, is_unit_free: bool) -> None:
-        """Undo an attempt that did not become durable; a free unit is offered again."""
+        """Undo an attempt that is not durable; if *is_unit_free*, offer its unit again."""
         self.ports.draw_cache.undo(self.request, is_unit_free=is_unit_free)
         self._correct_player()
 
     def _correct_player(self) -> Player:
-        """Set the cache's counts of the user to the ledger's."""
+        """Set the user's cached counters to the ledger's values."""
         request = self.request
         player = self.ports.draws.find_player(
             request.campaign_id, request.user_id, request.day.name

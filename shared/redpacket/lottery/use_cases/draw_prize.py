@@ -1,4 +1,4 @@
-"""Draw (抽): the cache chooses, the ledger makes it durable, then the user gets the outcome.
+"""Draw (抽): the cache chooses, the ledger makes the draw durable, and the user gets the outcome.
 
 If the two disagree after a failover or crash, the ledger wins and the cache is repaired.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from redpacket.platform.user import User
 
 _TRIES = 4
-"""Tries per draw. Each repair fixes the cache for this user, so a second is rare."""
+"""Maximum tries per draw. Each repair fixes the cache for this user, so a second one is rare."""
 
 _BEACON_REMOVED = (
     "This campaign draws by a public beacon, which this release does not support. Operators: end "
@@ -46,7 +46,7 @@ _BEACON_REMOVED = (
 
 @dataclass(frozen=True, slots=True)
 class DrawResult:
-    """Result for the user, with their limits of today; None without a limit."""
+    """Result for the user, with today's remaining attempts and wins; None means no limit."""
 
     draw: Draw
     attempts_left: int | None
@@ -54,16 +54,16 @@ class DrawResult:
 
 
 def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPorts) -> DrawResult:
-    """Return the draw of this user and key, always the same one.
+    """Return the draw for this user and key; a repeat returns the same draw.
 
-    No key changes the point of the user's next draw number. Raises CampaignNotFound,
-    CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted. After
-    Unavailable the outcome is unknown; a retry returns it.
+    The key does not influence the point, which depends on the user's draw number. Raises
+    CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience,
+    AttemptsExhausted. After Unavailable the outcome is unknown; a retry returns it.
     """
     status: DrawStatus | None = None
     ports.logger.count("tried")
     for _ in range(_TRIES):
-        # Read in every attempt, because the cache may be on the next day or have a newer snapshot.
+        # Read this for each attempt: the cache may be on the next day or have a newer snapshot.
         snapshot = _started_snapshot(campaign_id, ports)
         campaign, asks_audience = snapshot.campaign, snapshot.audience_mode is not None
         day = draw_day(campaign, ports.clock.now_ms())
@@ -101,9 +101,9 @@ def _result(draw: Draw, rules: DrawRules, player: Player) -> DrawResult:
 
 
 def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
-    """Return the snapshot, or reject early users without a ledger read.
+    """Return the snapshot, or reject users long before the start without a ledger read.
 
-    Near the start the cache's clock decides.
+    Near the start, the cache's clock decides.
     """
     snapshot = ports.snapshots.get(campaign_id)
     if _is_long_before(snapshot, ports):

@@ -36,12 +36,12 @@ _AT_ONCE = 100
 _TRIES = 4
 
 _HIDDEN = "..."
-"""Text that the audit log has for a passphrase."""
+"""Text that replaces a passphrase in the audit log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPorts:
-    """Ports that write a campaign."""
+    """Dependencies of campaign edits."""
 
     campaigns: DynamoEditedCampaigns
     prizes: DynamoPrizes
@@ -61,14 +61,14 @@ def edit_campaign(
 ) -> tuple[Campaign, bool]:
     """Write *plan*; return the campaign and whether it is new.
 
-    *version* None skips the version check; other None values change nothing. After an interruption,
-    cash prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
-    VersionConflict, and InvalidRequest for a budget below the money in packets, a changed time
-    zone, or an end too late for codes or closed cash prizes.
+    If *version* is None, the version check is skipped; if *budget_fen* is None, the budget stays.
+    An interrupted edit may leave cash prizes that end later than the campaign, but never earlier.
+    Raises Forbidden, ApprovalNeededError, VersionConflict, and InvalidRequest for a budget below
+    the money in packets, a changed time zone, or an end too late for codes or closed cash prizes.
     """
     campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
-        # Read before the campaign, so that a concurrent edit's newer version wins.
+        # Read this before the campaign, so that a concurrent edit fails the version check.
         snapshot = prizes.find_snapshot(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
@@ -113,7 +113,7 @@ def end_now(plan: CampaignPlan, *, ports: CampaignPorts) -> CampaignPlan:
 
 
 def _end_with_campaign(campaign_id: str, prizes: DynamoPrizes, packets: PacketScheduler) -> None:
-    """Move cash prizes to the newest edit's end, which may be another operator's."""
+    """Set the end of cash prizes to the newest edit's end, even if another operator made it."""
     if snapshot := prizes.find_snapshot(campaign_id):
         for packet_id in _packet_ids(snapshot):
             packets.reschedule(packet_id, snapshot.campaign.ends_at_ms, snapshot.version)
@@ -126,7 +126,7 @@ def _keep_cash(
     prizes: DynamoPrizes,
     packets: PacketScheduler,
 ) -> None:
-    """Extend cash before a later end is written, so that an interruption never ends it early."""
+    """Extend cash prizes before writing a later end, so that no interruption ends them early."""
     packet_ids = list(_packet_ids(snapshot))
     if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
         return
@@ -136,7 +136,7 @@ def _keep_cash(
     try:
         _check_cash_is_there(packet_ids, packets)
     except InvalidRequest:
-        # No extension can succeed now.
+        # Cash was closed in the meantime, so no extension can succeed: undo the others.
         for packet_id in packet_ids:
             packets.reschedule(packet_id, before.ends_at_ms, snapshot.version + 1)
         _end_with_campaign(snapshot.campaign.campaign_id, prizes, packets)
@@ -161,7 +161,7 @@ def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketScheduler) ->
 
 
 def _check_timezone(after: Campaign, before: Campaign) -> None:
-    # Another zone may reveal a seed that is still in use.
+    # With another time zone, the proof could reveal a seed that is still in use.
     if after.timezone != before.timezone:
         kept = f"never changes once there are prizes: it is {before.timezone}"
         raise InvalidRequest.of("timezone", kept)
@@ -174,7 +174,7 @@ def _packet_ids(snapshot: CampaignSnapshot) -> Iterator[str]:
 def _is_made(
     plan: CampaignPlan, budget_fen: int | None, version: int | None, campaign: Campaign
 ) -> bool:
-    """Return whether this edit of *version* was already applied: its first answer was lost."""
+    """Return whether this edit of *version* was already applied, so that this call is a retry."""
     return (
         version is not None
         and campaign.version == version + 1
@@ -200,7 +200,7 @@ def _action(operator: Operator, after: Campaign, before: Campaign | None, clock:
 
 
 def _without_passphrase(change: Change) -> Change:
-    """Return a change without the passphrase's text, since many may read the audit log."""
+    """Return a change without the passphrase's text, because many users read the audit log."""
     if change.field != "passphrase":
         return change
     return Change(change.field, change.before and _HIDDEN, change.after and _HIDDEN)
@@ -243,7 +243,7 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
         budget_fen=budget_fen,
         budget_left_fen=left_fen,
         version=version + 1,
-        # Edited with the list, not here.
+        # Only edits of the list change the mode.
         audience_mode=before.audience_mode if before else None,
     )
 

@@ -1,7 +1,7 @@
 """Edits of prizes and their stock while users draw.
 
-Cash is an equal packet of the operator's money with one share per unit. One transaction funds the
-packet and adds it to the prize, so refused or interrupted edits move nothing.
+A cash prize is an equal packet that the operator funds, with one share per unit. One transaction
+funds the packet and adds it to the prize, so a refused or interrupted edit moves no money.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _invalid = InvalidRequest.of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrizePorts:
-    """Ports of prize edits."""
+    """Dependencies of prize edits."""
 
     prizes: DynamoPrizes
     codes: DynamoCodes
@@ -84,8 +84,9 @@ def put_prize(
 ) -> tuple[Prize, bool]:
     """Write *plan*; return the prize and whether it is new.
 
-    Kind, amount, and total never change here. Raises CampaignNotFound, VersionConflict,
-    InvalidRequest, Forbidden; for cash also CampaignEnded, InsufficientFunds, ApprovalNeededError.
+    An edit cannot change kind, amount or total. Raises CampaignNotFound, VersionConflict,
+    InvalidRequest, Forbidden, and for cash also CampaignEnded, InsufficientFunds,
+    ApprovalNeededError.
     """
 
     def edited(snapshot: CampaignSnapshot, before: Prize | None) -> Prize:
@@ -123,11 +124,12 @@ def change_stock(
 ) -> Prize:
     """Add *delta* units to a prize, or remove units not yet won, once per *request*.
 
-    Removed cash funds later additions or is refunded at the campaign's end. Units already granted
-    by the cache are still won. Raises CampaignNotFound, VersionConflict, InvalidRequest, Forbidden,
-    IdempotencyKeyReused, Busy, ApprovalNeededError; for cash also CampaignEnded, InsufficientFunds.
+    Removed cash funds later additions or is refunded at the campaign's end. Users keep the units
+    that the cache has already granted. Raises CampaignNotFound, VersionConflict, InvalidRequest,
+    Forbidden, IdempotencyKeyReused, Busy, ApprovalNeededError, and for cash also CampaignEnded,
+    InsufficientFunds.
     """
-    # Hash the path: the same key for another prize is not a retry.
+    # Include the path in the hash, because the same key for another prize is not a retry.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
     if changed := ports.prizes.find_put(request):
         return changed
@@ -153,7 +155,7 @@ def change_stock(
     try:
         return _write(edit, request, ports)[0]
     except (Rejected, ApprovalNeededError):
-        # A concurrent retry may have applied this same request.
+        # A concurrent retry may have applied this request already.
         if changed := ports.prizes.find_put(request):
             return changed
         raise
@@ -167,7 +169,7 @@ def add_codes(
     *,
     ports: PrizePorts,
 ) -> Prize:
-    """Add *codes* to a prize, whose stock is the number of its codes.
+    """Add *codes* to a code prize; its stock is the number of its codes.
 
     Codes that the prize has are skipped, so a repeat completes an interrupted upload. Raises
     CampaignNotFound, InvalidRequest, Forbidden.
@@ -182,7 +184,7 @@ def add_codes(
         more = replace(before, total=before.total + len(codes))
         _spend(edit, snapshot, before, more, ports)
         until_ms = before.codes_until_ms or snapshot.campaign.ends_at_ms + 2 * CODES_KEPT_MS
-        # Codes are written before the stock that promises them.
+        # Write the codes before the stock, so that each unit in stock has a code.
         total = ports.codes.add(campaign_id, prize_id, codes, until_ms)
         if total == before.total:
             return before
@@ -195,7 +197,7 @@ def add_codes(
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """Edit of a prize; with *advice*, no approval of it exists."""
+    """Edit of a prize; if *advice* is set, no approval can cover the edit."""
 
     campaign_id: str
     prize_id: str
@@ -230,18 +232,18 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
         except AllowanceMoved:
             continue
         except ApprovalNeededError:
-            # A concurrent repeat may have spent the allowance for this same edit.
+            # A concurrent repeat of this edit may have used up the allowance.
             if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
                 continue
             raise
-        # An earlier call's packet: its prize exists by now, unless a restore lost it.
+        # An earlier call funded a packet, so its prize exists, unless a restore lost the prize.
         if done and (request or done.packets == _with_packet(after, packet).packets):
             return done, before
     raise Contended
 
 
 def _creation(edit: _Edit, before: Prize | None, packet: Packet | None) -> Request | None:
-    """Return the request by which a prize's first cash is funded once, even after a restore."""
+    """Return a request that funds a prize's first cash only once, even after a restore."""
     if before or packet is None:
         return None
     digest = _digest("prize", edit.campaign_id, edit.prize_id)
@@ -261,7 +263,7 @@ def _spend(
 
 
 def _drawn_before(campaign_id: str, ports: PrizePorts) -> tuple[Change, ...]:
-    """Return the fact that users may have drawn before a lottery's cash, for its approver.
+    """Return the fact, for the approver, that users may have drawn before the cash was added.
 
     Their misses, wins and helps decide later draws.
     """
@@ -286,7 +288,7 @@ def _backing(packet: Packet | None, operator: Operator) -> Backing | None:
 def _packet_of(
     prize: Prize, campaign: CampaignPlan, operator: Operator, ports: PrizePorts
 ) -> Packet | None:
-    """Return a packet for the units of cash that no packet backs. Raises CampaignEnded."""
+    """Return a packet for those cash units that no packet backs yet. Raises CampaignEnded."""
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
         return None
@@ -302,7 +304,7 @@ def _packet_of(
     seed = ports.new_seed(SEED_BYTES)
     return Packet(
         packet_id=ports.new_id(shards_for(count, UNITS_PER_SHARD)),
-        # The approver's request must not restore the profile of an operator who was erased.
+        # After an erasure of the operator, the approver's request must not restore the profile.
         sender=User(operator.user_id) if operator.approved else operator.person,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),

@@ -1,4 +1,4 @@
-"""Address of a winner of goods, which only they write and only until the handover."""
+"""Delivery address for won goods, which only the winner writes, until the handover."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: DynamoAddresses) -> Winner:
-    """Return the goods of a user's own draw. Raises CampaignNotFound."""
+    """Return the goods that a draw of the user won. Raises CampaignNotFound."""
     winner = addresses.find_won(campaign_id, user_id, draw_id)
     if winner is None:
         raise CampaignNotFound("No draw of this user and id won goods.")

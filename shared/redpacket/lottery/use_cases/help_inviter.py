@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelpPorts:
-    """Ports of a help."""
+    """Dependencies of a help."""
 
     draw_cache: DrawCache
     draws: DynamoDraws
@@ -45,7 +45,7 @@ class HelpPorts:
 
 @dataclass(frozen=True, slots=True)
 class Helped:
-    """Result for the helper; *attempts_left* are the inviter's today, None without a limit."""
+    """Result for the helper, with the inviter's *attempts_left* today, or None without a limit."""
 
     status: HelpStatus
     attempts_left: int | None
@@ -54,7 +54,7 @@ class Helped:
 def help_inviter(
     campaign_id: str, helper_id: str, inviter_id: str, phrase: str, *, ports: HelpPorts
 ) -> Helped:
-    """Give the inviter one more attempt today, once per pair of users ever.
+    """Give the inviter one more attempt today, only once per pair of users in a campaign.
 
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, SelfHelp,
     PassphraseMismatch, RateLimited, HelpQuotaExhausted.
@@ -74,7 +74,7 @@ def help_inviter(
         raise HelpQuotaExhausted
     if status is HelpStatus.GIVEN_EXHAUSTED:
         raise HelpQuotaExhausted
-    # Repeat this on a retry: the first call may not have updated the cache.
+    # Do this also for a retry, because the first call may have failed before the cache update.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _update_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
@@ -96,5 +96,5 @@ def _update_cache(request: DrawRequest, player: Player, ports: HelpPorts) -> Non
     try:
         ports.draw_cache.set_player(request, player)
     except Unavailable as error:
-        # A refusal by the cache is verified against the ledger.
+        # Ignore the failure: if the cache later refuses a draw, the ledger verifies the refusal.
         ports.logger.failure("player_not_corrected", error, campaign_id=request.campaign_id)

@@ -1,4 +1,4 @@
-"""List of a campaign's goods winners for handover, prize by prize."""
+"""List of winners of a campaign's goods, prize by prize, for the handover."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPorts:
-    """Ports that read a campaign and load it into the cache."""
+    """Dependencies for reading a campaign and loading it into the cache."""
 
     campaigns: CampaignRepository
     prizes: DynamoPrizes
@@ -30,7 +30,7 @@ class LoadPorts:
 def load_campaign(
     campaign_id: str, *, prizes: DynamoPrizes, draw_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
-    """Replace the cached lottery, except its players. Raises CampaignNotFound."""
+    """Replace the cached lottery but keep its players. Raises CampaignNotFound."""
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         raise CampaignNotFound

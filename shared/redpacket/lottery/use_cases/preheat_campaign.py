@@ -1,4 +1,4 @@
-"""Preheat: load a campaign's packets and users before its start or after a cache loss."""
+"""Preheat: loading a campaign's packets and users before its start or after a cache loss."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from redpacket.platform.runtime import Clock, EventLogger, InParallel
 _IDS_PER_READ = 500
 
 _BUCKETS_AT_ONCE = 32
-"""Buckets between two checks of the time: 32 of 3,900 users take half a second."""
+"""Buckets loaded between two checks of the time; 32 buckets of 3,900 users take half a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preheated:
-    """Counts of a preheat; *next_cursor* is None at the end."""
+    """Packet counts of one call; *next_cursor* is None if the preheat is complete."""
 
     packet_count: int
     loaded_count: int
@@ -66,7 +66,7 @@ def preheat_campaign(
                 if shard + 1 < shards and clock.now_ms() >= stop_at_ms:
                     return Preheated(packet_count, loaded_count, shard_id(packet_id, shard))
             if shards:
-                # Otherwise the sweep would skip a cover that the send failed to keep.
+                # Leave a packet with an uploaded cover to the sweep, which also keeps the cover.
                 if not picture_id_of(packet.cover_url):
                     packets.mark_loaded(packet)
                 loaded_count += 1

@@ -1,4 +1,4 @@
-"""Reads of a lottery: its state, a user's draws, and the proof of a day."""
+"""Lottery reads: the current state, a user's draws, and a day's proof."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 PAGE_SIZE = 50
 
 REVEAL_AFTER_MS = 60_000
-"""Milliseconds from a day's end to its proof, because the cache's clock may be slow."""
+"""Milliseconds from a day's end to its proof, in case the cache's clock is slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedLottery:
-    """Operator view of a lottery, with the campaign's money and today's stock by prize id."""
+    """Lottery for operators, with the campaign's money and today's stock, keyed by prize id."""
 
     campaign: Campaign
     lottery: Lottery
@@ -47,9 +47,9 @@ class WatchedLottery:
 
 @dataclass(frozen=True, slots=True)
 class DrawPage:
-    """Page of a user's draws, newest first; *next* is the last one's id, None at the end.
+    """Page of a user's draws, newest first; *next* is the last draw's id, or None at the end.
 
-    *attempts_left* and *wins_left* today are None without a limit.
+    *attempts_left* and *wins_left* apply to today; None means no limit.
     """
 
     user_id: str
@@ -61,7 +61,7 @@ class DrawPage:
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """Seed of a past day; *beacon* and *round* are those of an earlier release's campaign."""
+    """Seed of a past day; only campaigns of earlier releases have a *beacon* and a *round*."""
 
     campaign_id: str
     day: str
@@ -75,7 +75,7 @@ class DrawProof:
 def watch_lottery(
     campaign_id: str, *, campaigns: CampaignRepository, prizes: DynamoPrizes, clock: Clock
 ) -> WatchedLottery:
-    """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
+    """Return the lottery for operators, with exact stock. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
@@ -101,7 +101,10 @@ def list_draws(
     snapshots: CachedSnapshots,
     clock: Clock,
 ) -> DrawPage:
-    """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
+    """Return the page after *cursor*, or the first page if the cursor is unknown.
+
+    Raises CampaignNotFound.
+    """
     campaign = snapshots.get(campaign_id).campaign
     all_draws = draws.list_draws(campaign_id, user_id)
     ids = [draw.draw_id for draw in all_draws]
@@ -128,7 +131,7 @@ def read_draw_proof(
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
     snapshot = snapshots.get(campaign_id)
     lottery_day = find_day(snapshot.campaign, day)
-    # Without prizes the time zone may still change and make the day today again.
+    # Without prizes, an edit of the time zone could make this day today again.
     if lottery_day is None or not snapshot.prizes:
         raise CampaignNotFound
     if clock.now_ms() < lottery_day.ends_at_ms + REVEAL_AFTER_MS:

@@ -1,4 +1,4 @@
-"""Checks before a request reads or writes anything: switches and user rate limits."""
+"""Checks of switches and user rate limits, before a request reads or writes anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def guard_send(request: HttpRequest) -> None:
 
 
 def guard_send_of(user_id: str) -> None:
-    """Check that a send of a user is allowed. Raises SwitchedOff, RateLimited."""
+    """Check that the user may send a packet now. Raises SwitchedOff, RateLimited."""
     containers.operations.switches.require_on(Switch.SEND)
     containers.operations.limit_sends(user_id)
 

@@ -1,4 +1,4 @@
-"""Log of operators' reads of personal data."""
+"""Logging of personal data that operators read."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from redpacket.platform.http.request import HttpRequest
 Row = TypeVar("Row")
 
 _PEOPLE = {"sender", "user"}
-"""Filters that name a person."""
+"""Names of filters whose value is a user."""
 
 
 def is_known(user_id: str) -> bool:
-    """Return whether a user's host id is stored; after an erasure, filters must find nothing."""
+    """Return whether a user's host id is stored; a filter must not find erased users."""
     users = containers.users.profiles.list_users([user_id])
     return any(user.host_id for user in users.values())
 
@@ -30,10 +30,10 @@ def is_known(user_id: str) -> bool:
 def noted_read(
     request: HttpRequest, name: str, rows: Sequence[Row], **filters: str | None
 ) -> list[Row]:
-    """Log the operator and *filters* of a read of list *name*, then return its rows.
+    """Log that the operator read the list *name* with *filters*, then return its rows.
 
-    Users in *filters* are pseudonyms, because the log is permanent. An empty page about a person is
-    logged as one row, because it is also information about them.
+    Users in *filters* are pseudonyms, because the log is permanent. An empty page about a person
+    counts as one row, because it also reveals something about the person.
     """
     chosen = {field: value for field, value in filters.items() if value}
     if rows or chosen.keys() & _PEOPLE:

@@ -1,4 +1,4 @@
-"""Scopes of operators' tokens, checked by API Gateway and handlers."""
+"""Scopes of operator tokens, which API Gateway and the handlers check."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def refuse_operators(request: HttpRequest) -> None:
 
 
 def operator_of(request: HttpRequest) -> Operator:
-    """Return the request's operator with the duties of the token's scopes."""
+    """Return the request's operator, with the duties that the token's scopes grant."""
     duties = (_DUTIES.get(scope, frozenset[Duty]()) for scope in request.scopes)
     return Operator(request.user, frozenset[Duty]().union(*duties))

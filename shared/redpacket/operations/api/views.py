@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from redpacket.operations.model.switches import SwitchState
 
 STAGES = ("visited", "tried", "won", "credited", "withdrawn")
-"""Stages from a visit to a withdrawal, which use cases count in addition to refusal codes."""
+"""Stages from a visit to a withdrawal, counted in addition to refusal codes."""
 
 
 def refusals_view(hours: int, counts: Mapping[str, int]) -> operators.Refusals:
-    """Return the counts of refusals, the most frequent first, and those of the funnel's stages."""
+    """Return the refusal counts, most frequent first, and the counts of the funnel's stages."""
     codes = [(code, count) for code, count in counts.items() if count and code not in STAGES]
     by_count = sorted(codes, key=lambda counted: (-counted[1], counted[0]))
     return {
@@ -27,7 +27,7 @@ def refusals_view(hours: int, counts: Mapping[str, int]) -> operators.Refusals:
 
 
 def switch_view(state: SwitchState) -> operators.Switch:
-    """Return a switch; the audit log has its operator."""
+    """Return a switch, without the operator, whom the audit log names."""
     return {
         "name": state.switch,
         "on": state.is_on,

@@ -1,4 +1,4 @@
-"""Counts of outcomes in CloudWatch, where the log lines of all functions add up."""
+"""Outcome counts from CloudWatch, which adds up the log lines of all functions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _CACHED_MS = 60_000
 _HOUR_MS = 3_600_000
 _POINTS = 60
-"""Points of a metric in one answer; CloudWatch keeps a minute's points for 15 days."""
+"""Maximum data points per metric in one answer; CloudWatch keeps minute points for 15 days."""
 
 
 class CloudWatchOutcomes:
-    """Counts of requests' outcomes; some of a busy process's last minute may be missing.
+    """Reader of request outcome counts; outcomes from a busy process's last minute may be missing.
 
     A process queries once a minute, because each metric costs money.
     """
@@ -33,7 +33,7 @@ class CloudWatchOutcomes:
         return self._connect()
 
     def count(self, hours: int) -> Mapping[str, int]:
-        """Return the counts of codes and stages in the last *hours*. Raises Unavailable."""
+        """Return the counts for all codes and stages in the last *hours*. Raises Unavailable."""
         now_ms = self._clock.now_ms()
         at_ms, counts = self._cached.get(hours, (0, {}))
         if now_ms >= at_ms + _CACHED_MS:
@@ -44,7 +44,7 @@ class CloudWatchOutcomes:
 
     def _counted(self, hours: int, now_ms: int) -> dict[str, int]:
         name = {"Namespace": self._namespace, "MetricName": OUTCOME_COUNT}
-        # One page has 500 metrics, and there are fewer outcomes.
+        # One page holds 500 metrics, more than the number of outcomes.
         metrics = self._cloudwatch.list_metrics(**name)["Metrics"]
         outcomes = sorted({each["Dimensions"][0]["Value"] for each in metrics})
         if not outcomes:

@@ -28,7 +28,7 @@ class RiskHook:
         self._http_client = http_client
         self._key = b64decode(secret.removeprefix(_SECRET_PREFIX))
         self._now_s = now_s
-        # The thread bounds slow name resolution, which socket timeouts do not.
+        # The thread allows a timeout for slow name resolution, which socket timeouts do not cover.
         self._thread = ThreadPoolExecutor(1)
 
     def ask(self, host_id: str) -> bool | None:

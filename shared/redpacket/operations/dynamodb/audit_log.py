@@ -1,6 +1,6 @@
 """Operators' audit log in JournalTable.
 
-No role may update or delete its rows. A put could replace one, which the table's stream reports.
+No role may update or delete rows. A put could replace a row; the table's stream reports this.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _CAUSES = {
     ActionKind.CAMPAIGN_MONEY_MOVED,
     ActionKind.CAMPAIGN_MARK_REMOVED,
 }
-"""Actions that reconciliation accepts as the cause of a move; only two roles may mark a row so."""
+"""Kinds of actions that reconciliation accepts as causes; two roles may mark rows as such."""
+"""
 
 _HOUR_MS = 3_600_000
 _COUNTED_MAX = 1_000
-"""Lists of an hour whose reads a process counts."""
+"""Maximum number of hourly lists whose reads a process counts."""
 
 
 class DynamoActions:
@@ -46,15 +47,15 @@ class DynamoActions:
         self._read_counts: dict[tuple[object, ...], tuple[int, int]] = {}
 
     def note(self, action: Action) -> None:
-        """Log an action in a separate write, before it is executed."""
+        """Log an action in a separate write, before the action is executed."""
         self._write(operator_keys.action(_position(action)), action)
 
     def note_read(self, action: Action, row_count: int) -> None:
-        """Log a read of personal data once its hour has more unlogged rows than logged ones.
+        """Log a read of personal data if the hour has more unlogged rows than logged rows.
 
-        The rows of an operator, list, filter and hour therefore cover more than half of the rows
-        read, and an export of many pages writes few. Counters would be updates, which the table's
-        stream reports.
+        The log entries of an operator, list, filter and hour therefore cover more than half of the
+        rows read, and a long export writes few entries. A counter would need updates, which the
+        table's stream reports.
         """
         read = action.operator_id, action.changes, action.at_ms // _HOUR_MS
         logged_count, unlogged_count = self._read_counts.get(read, (0, 0))
@@ -75,9 +76,9 @@ class DynamoActions:
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int, now_ms: int = 10**13 - 1
     ) -> tuple[list[LoggedAction], str | None]:
-        """Return a page of actions up to *now_ms*, newest first, and the next cursor; it may lag.
+        """Return a page of actions up to *now_ms*, newest first, and the next cursor.
 
-        A row with a future date would be listed first until then.
+        The list may lag. A forged row with a future date would otherwise come first until then.
         """
         name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
         lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
@@ -94,7 +95,7 @@ def note_action(journal_table: str, action: Action | None) -> list[Operation]:
 
 
 def _position(action: Action) -> str:
-    """Return a new sort key; a row put in advance cannot occupy it."""
+    """Return a random sort key, which no row written in advance can occupy."""
     return f"{action.at_ms:013d}#{token_hex(8)}"
 
 
@@ -111,7 +112,7 @@ def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
             "at_ms": action.at_ms,
             "changes": changes_text(action.changes),
             **({"is_cause": True} if action.kind in _CAUSES else {}),
-            # Only one role may write it; reconciliation limits the others' moves.
+            # Only one role may write this mark; reconciliation limits the moves of other roles.
             **({"is_approved": True} if action.is_approved else {}),
         },
     )
@@ -137,7 +138,7 @@ def changes_of(text: str) -> tuple[Change, ...]:
 
 
 def operator_row(operator: User) -> Row:
-    """Return the attributes that name an operator, with the host's id in plain text.
+    """Return the attributes that identify an operator, with the host's id in plain text.
 
     The id survives an erasure, so an operator cannot vanish from the log.
     """
@@ -146,12 +147,12 @@ def operator_row(operator: User) -> Row:
 
 
 def operator_of(row: dict[str, Any]) -> User:
-    """Return the operator of a row; rows from before 1.0 lack the host's id."""
+    """Return a row's operator; rows written before 1.0 lack the host's id."""
     return User(row["operator_id"], host_id=row.get("operator_host_id"))
 
 
 def logged_of(row: dict[str, Any]) -> LoggedAction:
-    """Parse a row; an unreadable one must not hide the others."""
+    """Parse a row; return an unreadable row as such, so that it does not hide the others."""
     try:
         changes = changes_of(row["changes"])
         of = operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes

@@ -24,7 +24,7 @@ def approval(approval_id: str) -> dict[str, str]:
 
 
 def question(digest: str) -> dict[str, str]:
-    """Return the key of the row that leads a repeated request to its approval."""
+    """Return the key of the row that maps a repeated request to its approval."""
     return approval(f"asked#{digest}")
 
 
@@ -33,12 +33,12 @@ APPROVALS = "approvals"
 
 
 def allowance(operator_id: str, subject: str) -> dict[str, str]:
-    """Return the key of the sums that an operator moved alone to a subject; the row has a TTL."""
+    """Return the key of an operator's sums for a subject; the row has a TTL."""
     return {"pk": f"moved#{operator_id}#{subject}"}
 
 
 def moved(owner: str, period: int) -> dict[str, str]:
-    """Return the key of a period's sum, of one operator or EVERYONE; the row has a TTL."""
+    """Return the key of a period's sum for one operator or EVERYONE; the row has a TTL."""
     return {"pk": f"moved#{owner}#all#{period}"}
 
 
@@ -57,7 +57,7 @@ def delivery(webhook_name: str, event_id: str) -> dict[str, str]:
 
 
 DELIVERY_SHARDS = 4
-"""Partitions of a webhook's deliveries; a receiver that is down during a rush fills them."""
+"""Partitions for a webhook's deliveries, which pile up if a receiver is down during a rush."""
 
 
 def switches() -> dict[str, str]:

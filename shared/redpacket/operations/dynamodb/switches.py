@@ -1,4 +1,4 @@
-"""Switches, limits and the fixed unit of account in the only row of SwitchesTable."""
+"""Repository of switches, limits and the fixed unit of account: the only row of SwitchesTable."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DynamoSwitches:
         self._dynamo.write(operation)
 
     def fix_unit(self) -> None:
-        # One write for each process that accepts money from outside.
+        # Each process that accepts money from outside writes this once.
         self._is_unit_fixed = self._is_unit_fixed or self._dynamo.update(
             self._table,
             keys.switches(),

@@ -1,4 +1,4 @@
-"""The host's risk decisions on users in AudienceTable, checked in each claim's transaction."""
+"""Repository of the host's risk decisions in AudienceTable, which claim transactions check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :no
 
 
 class DynamoVerdicts:
-    """The host's risk decisions on users, checked by claims and draws."""
+    """Repository of the host's risk decisions on users, which claims and draws check."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -28,7 +28,7 @@ class DynamoVerdicts:
 
 
 def demand_verdict(table: str, user_id: str, now_ms: int) -> Operation:
-    """Return the check that fails a transaction for a denied user."""
+    """Return the check that fails the transaction if the user is denied."""
     return check(table, keys.verdict(user_id), IS_NOT_DENIED, now_ms=now_ms)
 
 

@@ -1,4 +1,4 @@
-"""Daily sums of money that operators may move without approval."""
+"""Daily amounts that operators may move without approval."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from redpacket.operations.model.operators import Change
 
 WINDOW_MS = 24 * 3_600_000
-"""Milliseconds for which a move of money counts."""
+"""Milliseconds for which a move of money counts toward the limits."""
 
 
 PERIOD_MS = WINDOW_MS // 4
-"""Length of the periods for which sums over all subjects are stored."""
+"""Milliseconds per period; sums over all subjects are stored by period."""
 
 
 PERIODS = 5
-"""Number of counted periods, including the current one, which cover the window at any time."""
+"""Number of counted periods, including the current one; together they always cover the window."""
 
 
 EVERYONE = ""
-"""Owner of all operators' sums; no operator has this id."""
+"""Owner of the sums over all operators; no operator has this id."""
 
 
 _ROUND_MS = 300_000
-"""Milliseconds whose moves are merged, so that a day has at most 288 sums."""
+"""Milliseconds within which moves are merged, so that a day has at most 288 sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,15 @@ class ApprovalLimits:
     """Limits in fen for moves without approval in 24 hours."""
 
     subject_fen: int
-    """By one operator to one subject."""
+    """Maximum moved by one operator to one subject."""
     operator_fen: int
-    """By one operator to all subjects."""
+    """Maximum moved by one operator to all subjects."""
     everyone_fen: int
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Addition to an owner's sum of a period, which must be at most *fen_max* before."""
+    """Addition to an owner's sum for a period; the sum before must be at most *fen_max*."""
 
     owner: str
     period: int
@@ -49,10 +49,10 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Sums that an operator moved alone to a subject, by their newest time, and a version.
+    """Versioned sums that an operator moved to a subject without approval, each with a time.
 
-    Its transaction also writes *counts*. They are added up, so concurrent moves do not fail one
-    another.
+    The transaction that stores the allowance also adds *counts*. Additions commute, so concurrent
+    moves do not conflict on them.
     """
 
     operator_id: str
@@ -69,7 +69,7 @@ class Allowance:
         """Return the allowance with *amount_fen* added and sums outside the window removed."""
         sums = [(at_ms, fen) for at_ms, fen in self.sums if at_ms > now_ms - WINDOW_MS]
         if sums and now_ms // _ROUND_MS == sums[-1][0] // _ROUND_MS:
-            # Use the newest time, so that no part expires early.
+            # Merge the moves under the newest time, so that no part expires early.
             amount_fen += sums.pop()[1]
         sums.append((now_ms, amount_fen))
         return Allowance(self.operator_id, self.subject, tuple(sums), self.version + 1)

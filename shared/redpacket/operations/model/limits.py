@@ -11,7 +11,7 @@ from redpacket.platform.errors import InvalidRequest
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Limit by the generic cell rate algorithm: *burst* at once, then *per_minute*."""
+    """Limit by the generic cell rate algorithm: a *burst*, then *per_minute* actions."""
 
     name: str
     per_minute: float
@@ -23,13 +23,13 @@ class Limit:
         return ceil(60_000 / self.per_minute)
 
     def scaled(self, per_minute: float) -> Limit:
-        """Return this limit at another rate; the burst takes as long to refill as before."""
+        """Return this limit at another rate; the time to refill the burst stays the same."""
         burst = ceil(self.burst * per_minute / self.per_minute)
         return replace(self, per_minute=per_minute, burst=burst)
 
 
 class LimitName(StrEnum):
-    """Limit that operators change while the system runs."""
+    """Limit that operators can change while the system runs."""
 
     GRABS_PER_MINUTE = "grabs_per_minute"
     SENDS_PER_MINUTE = "sends_per_minute"
@@ -60,7 +60,9 @@ BOUNDS = {
     LimitName.DRAWS_PER_MINUTE: Bounds(60, 1, 600),
     LimitName.PAYOUTS_AT_ONCE: Bounds(10, 1, 10),
 }
-"""PAYOUTS_AT_ONCE counts ledger transactions of one payout process, whose batch has up to ten."""
+"""Bounds of each limit. PAYOUTS_AT_ONCE counts the ledger transactions of one payout process, whose
+batches have up to ten.
+"""
 
 
 def check_bounds(name: LimitName, value: int | None) -> None:
@@ -72,17 +74,17 @@ def check_bounds(name: LimitName, value: int | None) -> None:
 
 
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
-"""Limit of one user's attempts at the passphrase (口令) of a packet or campaign."""
+"""Limit for one user's attempts at the passphrase (口令) of a packet or campaign."""
 
 # The subject of each limit is the user id.
 SENDS = Limit("send", per_minute=120, burst=300)
 DRAWS = Limit("draw", per_minute=60, burst=20)
 READS = Limit("read", per_minute=600, burst=200)
 GRABS = Limit("grab", per_minute=600, burst=200)
-"""Limit of one user's grabs that read the ledger, such as repeats."""
+"""Limit for one user's grabs that read the ledger, such as repeats."""
 
 PROVIDER_CALLS = Limit("provider_call", per_minute=6, burst=30)
-"""Limit of one user's requests for consent, and of wrong codes of a user or a client address.
+"""Limit for one user's consent requests, and for wrong codes from a user or client address.
 
 Many users may share an address. Each request and each code costs a call to the provider.
 """
@@ -94,15 +96,15 @@ _TRIES_PER_MINUTE = 1 / 60
 
 
 def wrong_tries(count: int) -> Limit:
-    """Return the limit of all users' wrong passphrases for a packet of *count* shares.
+    """Return the limit for wrong passphrases, from all users, at a packet of *count* shares.
 
-    Per day, 24 attempts refill. An exact match costs none. A similar one counts at most once per
-    claimer; the rest allows typing errors.
+    The limit refills by 24 attempts per day. An exact match uses none. A similar phrase uses at
+    most one per claimer, and the remaining attempts allow for typing errors.
     """
     burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
 
 
 def daily_send_limit(per_day: int) -> Limit:
-    """Return the daily limit of one user's sends; the cache stores each for days."""
+    """Return the daily limit for one user's sends; the cache stores each count for days."""
     return Limit("send_day", per_day / _MINUTES_A_DAY, per_day)

@@ -21,7 +21,7 @@ class Duty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Operator of a request; *approved* is the move of money that another operator approved."""
+    """Operator who made a request; *approved* is the move that another operator approved."""
 
     person: User
     duties: frozenset[Duty] = frozenset(Duty)
@@ -71,17 +71,17 @@ class ActionKind(StrEnum):
     RETURN_RESOLVED = "return_resolved"
     CAMPAIGN_MONEY_MOVED = "campaign_money_moved"
     CAMPAIGN_MARK_REMOVED = "campaign_mark_removed"
-    # The command writes these, for operators with AWS credentials.
+    # Only the command-line tool writes the next kinds, for operators with AWS credentials.
     BALANCE_CORRECTED = "balance_corrected"
     WITHDRAWAL_RETURNED = "withdrawal_returned"
     COMMAND_RUN = "command_run"
-    # Kind of a row that this version cannot read: forged, or of a newer version before a rollback.
+    # Kind of an unreadable row: forged, or written by a newer version before a rollback.
     UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Field that an action changed, before and after; None if it did not exist."""
+    """Changed field of an action with the values before and after; None means no value."""
 
     field: str
     before: str | None
@@ -90,7 +90,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Move of money as the approver saw it, which its application must equal."""
+    """Move of money as the approver saw it; the applied move must be equal."""
 
     subject: str
     amount_fen: int
@@ -123,14 +123,14 @@ class LoggedAction:
 
 
 ACTION_CURSOR = "[0-9]{13}#[0-9a-f]{16}"
-"""Form of an audit log cursor: the sort key of an action."""
+"""Pattern of an audit log cursor: the sort key of an action."""
 
 
 Facts: TypeAlias = Mapping[str, object]
 
 
 def changes_between(before: Facts | None, after: Facts) -> tuple[Change, ...]:
-    """Return the fields of *after* that differ from *before*, or all if it is None."""
+    """Return the fields of *after* that differ from *before*, or all if *before* is None."""
     return tuple(
         Change(field, _text(before[field]) if before else None, _text(value))
         for field, value in after.items()
@@ -153,7 +153,7 @@ def user_subject(user_id: str) -> str:
 
 
 def campaign_subject(campaign_id: str) -> str:
-    """Return the audit log's name for a campaign with its prizes, packets and winners."""
+    """Return a campaign's name in the audit log, also used for its prizes, packets and winners."""
     return f"campaign:{campaign_id}"
 
 
@@ -170,4 +170,4 @@ def switch_subject(name: str) -> str:
 LEDGER_SUBJECT = "ledger"
 
 READS_SUBJECT = "reads"
-"""Subject of operators' reads of personal data, which the list of all actions omits."""
+"""Subject under which reads of personal data are logged; the list of all actions omits it."""

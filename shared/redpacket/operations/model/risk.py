@@ -15,7 +15,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RiskDecision:
-    """Risk decision valid until *until_ms*; a later one replaces it."""
+    """Risk decision that is valid until *until_ms* or until a later decision replaces it."""
 
     kind: VerdictKind
     until_ms: int

@@ -1,4 +1,4 @@
-"""Cached decisions of the host's risk control, one key for each user."""
+"""Cached decisions of the host's risk control, with one key per user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ALLOWED, _DENIED = "allow", "deny"
 
 
 class RedisAskedVerdicts(Cache):
-    """Implementation of AskedVerdicts on Redis or Valkey."""
+    """AskedVerdicts implementation for Redis and Valkey."""
 
     def __init__(self, client: Client, texts: SignedTexts) -> None:
         super().__init__(client)

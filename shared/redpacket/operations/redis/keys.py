@@ -19,4 +19,4 @@ def asked_verdict(user_id: str) -> str:
 
 
 SWITCH_COPY = "rp:switches:signed"
-"""Key of the shared copy of the switches, which lives for seconds."""
+"""Key of the shared copy of the switches, which expires within seconds."""

@@ -1,4 +1,4 @@
-"""Rate limits on Redis or Valkey: one expiring key for each limit and subject."""
+"""Rate limits in Redis or Valkey, with one expiring key per limit and subject."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.platform.redis.connect import Cache, Script
 
 
 class RedisLimits(Cache):
-    """Implementation of Limits on Redis or Valkey."""
+    """Limits implementation for Redis and Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -1,4 +1,4 @@
-"""Copy of the switches on Redis or Valkey: one small expiring key."""
+"""Shared copy of the switches in Redis or Valkey: one small expiring key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNKNOWN = "?"
 
 
 class RedisSwitches(Cache):
-    """Implementation of SwitchCopy on Redis or Valkey."""
+    """SwitchCopy implementation for Redis and Valkey."""
 
     def __init__(self, client: Client, texts: SignedTexts) -> None:
         super().__init__(client)
@@ -25,7 +25,7 @@ class RedisSwitches(Cache):
             return None
         words = (word.partition("=") for word in text.split(","))
         values = {name: value for name, _, value in words}
-        # A later version may have written unknown switches and limits.
+        # Ignore switches and limits that a later version may have written.
         off = frozenset(switch for switch in Switch if switch in values)
         limits = {name: int(values[name]) for name in LimitName if name in values}
         return SwitchesSeen(off, text != _UNKNOWN, limits)

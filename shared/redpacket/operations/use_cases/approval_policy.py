@@ -22,7 +22,7 @@ from redpacket.platform.runtime import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalPolicy:
-    """Policy that lets operators move money within *limits* alone."""
+    """Policy that lets operators move money within *limits* without approval."""
 
     allowances: Allowances
     clock: Clock
@@ -37,9 +37,9 @@ class ApprovalPolicy:
         *,
         held_fen: int = 0,
     ) -> Allowance | None:
-        """Return the allowance after a move for which no approval exists.
+        """Return the allowance after a move that no approval can cover.
 
-        Raises Forbidden, with *advice*.
+        Raises Forbidden, with *advice*, above the limits.
         """
         try:
             return self.spend(operator, subject, amount_fen, held_fen=held_fen)
@@ -57,11 +57,12 @@ class ApprovalPolicy:
         version: int = 0,
         changes: tuple[Change, ...] = (),
     ) -> Allowance | None:
-        """Return the allowance that the money's transaction must write.
+        """Return the allowance that the move's transaction must write.
 
-        The subject already holds *held_fen* of the amount. The operator's earlier moves there do
-        not count again. Return None if nothing counts: no money, or approved money. Raises
-        ApprovalNeededError, and NotAsApproved if the approver saw another move.
+        The subject already holds *held_fen* of the amount, so the operator's earlier moves to the
+        subject do not count again. Return None if nothing counts, because no money moves or the
+        move is approved. Raises ApprovalNeededError, and NotAsApproved if the approver saw another
+        move.
         """
         if operator.approved:
             if operator.approved != Approved(subject, amount_fen, changes):

@@ -1,4 +1,4 @@
-"""The host's risk control: its decisions on users, and a call about each likely winner."""
+"""The host's risk control: stored decisions on users, and a call about each likely winner."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
-"""Milliseconds without calls after an unanswered one, so that users do not wait one by one."""
+"""Milliseconds without calls after an unanswered call, so that not every user waits in turn."""
 
 
 class RiskCheck:
-    """Check once an hour per user; *is_open* is the answer while the host does not respond."""
+    """Risk check, once an hour per user; *is_open* is the answer if the host does not respond."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ def judge_user(
     verdicts: DynamoVerdicts,
     checks_verdicts: bool,
 ) -> None:
-    """Store *verdict* after *note*. Raises InvalidRequest if claims would not check it."""
+    """Call *note*, then store *verdict*. Raises InvalidRequest if claims do not check verdicts."""
     if not checks_verdicts:
         message = "is not available. Set the parameter RiskVerdicts to true first"
         raise InvalidRequest.of("verdict", message)

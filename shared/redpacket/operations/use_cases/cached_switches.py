@@ -1,7 +1,7 @@
 """Switches and limits, cached in memory and in a shared copy, each for KEPT_MS.
 
-A change takes effect within eight seconds. If nothing answers, the last known state holds, at first
-"on" and the default limits.
+A change takes effect within eight seconds. If neither copy nor store answers, the last known state
+applies; a new process starts with all switches on and the default limits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 4_000
-"""Milliseconds per cache. Twice this and a read stay under the ten-second limit."""
+"""Lifetime in each cache, in ms; two lifetimes and a read stay under the ten-second limit."""
 
 _ROW = "row"
 _DEFAULTS = SwitchesSeen(frozenset())
@@ -58,8 +58,8 @@ class CachedSwitches:
                 cached = seen
                 self._cache.keep(_ROW, cached, now_ms)
             else:
-                # Cache a failure from its end, which may be after KEPT_MS; otherwise this request
-                # would wait for the next one.
+                # Cache a failure from the end of the read, which may take longer than KEPT_MS.
+                # Otherwise this request would read again.
                 self._cache.keep(_ROW, cached)
         return cached
 
@@ -77,7 +77,7 @@ class CachedSwitches:
             row = self._store.read()
         except Exception as error:  # noqa: BLE001 - a broken store must not turn everything off
             self._logger.failure("switches_not_read", error)
-            # Share the failure, so that other processes do not wait as well.
+            # Share the failure, so that other processes do not also wait for the store.
             seen = SwitchesSeen(frozenset(), is_known=False)
         else:
             off = frozenset(state.switch for state in row.states if not state.is_on)
@@ -86,7 +86,7 @@ class CachedSwitches:
         return seen
 
     def _keep_copy(self, seen: SwitchesSeen, began_at_ms: int) -> None:
-        # The answer may be as old as the start of the read.
+        # The state may have changed after the start of the read, so count the age from there.
         age_ms = self._clock.now_ms() - began_at_ms if seen.is_known else 0
         if not self._copy or age_ms >= KEPT_MS:
             return

@@ -1,4 +1,4 @@
-"""Budget of failed calls for each subject, in the memory of a process without a cache."""
+"""Budget of failed calls per subject, in process memory, for functions without a cache."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from redpacket.operations.use_cases.limit_rate import too_fast
 from redpacket.platform.runtime import Clock
 
 SUBJECTS_MAX = 10_000
-"""Subjects in memory, at about 150 bytes each."""
+"""Maximum subjects in memory, at about 150 bytes each."""
 
 
 class FailureBudget:
-    """Limit of failures, or of calls, by the generic cell rate algorithm.
+    """Limit on failures or calls, by the generic cell rate algorithm.
 
-    Each process counts alone, so *n* processes admit *n* times the limit.
+    Each process counts separately, so *n* processes admit *n* times the limit.
     """
 
     def __init__(self, limit: Limit, clock: Clock) -> None:
@@ -29,12 +29,12 @@ class FailureBudget:
             raise too_fast(self._limit, wait_ms)
 
     def take(self, subject: str) -> None:
-        """Count a call of *subject*, unless it exceeds the limit. Raises RateLimited."""
+        """Count a call by *subject*. Raises RateLimited if the call exceeds the limit."""
         self.require(subject)
         self.spend(subject)
 
     def spend(self, subject: str) -> None:
-        """Count a failure of *subject*."""
+        """Count a failed call by *subject*."""
         if not subject:
             return
         now_ms = self._clock.now_ms()

@@ -10,11 +10,11 @@ from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 AWAY_MS = 5_000
-"""Milliseconds without checks after the cache failed, so that reads do not wait for it."""
+"""Milliseconds without checks after a cache failure, so that reads do not wait for the cache."""
 
 
 def limit_rate(limit: Limit, subject: str, *, limits: Limits, logger: EventLogger) -> None:
-    """Count one call of *subject*. Raises RateLimited, but passes while the cache is down."""
+    """Count one call by *subject*, unless the cache is down. Raises RateLimited."""
     try:
         require_rate(limit, subject, limits=limits)
     except Unavailable as error:
@@ -22,7 +22,7 @@ def limit_rate(limit: Limit, subject: str, *, limits: Limits, logger: EventLogge
 
 
 def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
-    """Count one call of *subject*. Raises RateLimited; Unavailable if the cache can't count."""
+    """Count one call by *subject*. Raises RateLimited, or Unavailable if the cache can't count."""
     retry_after_ms = limits.take(limit, subject)
     if retry_after_ms:
         raise too_fast(limit, retry_after_ms)
@@ -31,10 +31,10 @@ def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
 def limit_guesses(
     limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool, limits: Limits
 ) -> None:
-    """Count a guess of *subject* at the secret of *group* before comparing it.
+    """Count a guess by *subject* at the secret of *group*, before the guess is compared.
 
-    The error must not reveal whether the guess is right; *is_spent* uses up an attempt of the
-    group. Raises RateLimited; Unavailable while the cache can't count.
+    The error must not reveal whether the guess is right. If *is_spent*, the guess also uses up one
+    of the group's attempts. Raises RateLimited, or Unavailable if the cache can't count.
     """
     retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
     if retry_after_ms:
@@ -44,7 +44,7 @@ def limit_guesses(
 class UserLimit:
     """Rate limit per user; for AWAY_MS after a cache failure it allows every call.
 
-    Each count calls *find_limit*, because operators change limits.
+    Each call of `count` also calls *find_limit*, because operators change limits.
     """
 
     def __init__(
@@ -81,5 +81,5 @@ def too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
 
 
 def _wait(message: str, retry_after_ms: int) -> RateLimited:
-    # Rounded up: a caller that waits this long passes.
+    # Round up, so that a caller who waits this long is allowed.
     return RateLimited(message, retry_after_s=-(-retry_after_ms // 1000))

@@ -1,4 +1,4 @@
-"""Changes of switches and limits."""
+"""Changes to switches and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPorts:
-    """Dependencies of changes of switches and limits."""
+    """Dependencies of changes to switches and limits."""
 
     switches: SwitchStore
     actions: DynamoActions
@@ -40,7 +40,7 @@ def turn_switch(
         kind, changes = ActionKind.SWITCH_TURNED, changes_between(*facts)
         ports.actions.note(Action(operator, kind, switch_subject(switch), now_ms, changes))
         ports.switches.put(state)
-        # The row has the operator and reason: logs contain no user ids.
+        # Omit the operator and reason, which the row has, because logs contain no user ids.
         ports.logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
     return state
 
@@ -50,7 +50,7 @@ def set_limit(
 ) -> int | None:
     """Set a limit after recording it in the audit log; None restores the default.
 
-    Raises InvalidRequest for a value out of bounds.
+    Raises InvalidRequest for a value outside the bounds.
     """
     check_bounds(name, value)
     before = ports.switches.read().limits.get(name)

@@ -1,4 +1,4 @@
-"""Request bodies of deposits, campaign money and profiles."""
+"""Request bodies for deposits, campaign money and profiles."""
 
 from __future__ import annotations
 

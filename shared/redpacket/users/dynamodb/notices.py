@@ -1,4 +1,4 @@
-"""Notices in AudienceTable, one partition for each user; DynamoDB removes them by TTL."""
+"""Repository of notices in AudienceTable, one partition per user; a TTL removes old notices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from redpacket.platform.runtime import InParallel
 from redpacket.users.model import CURSOR, KEPT_S, PAGE, NoticeKind, UserNotice
 
 _MARKER = "~"
-"""Sort key of the row that stores the time until which the user has read all notices; it sorts
-after the others.
+"""Sort key, after all others, of the row with the time up to which the user has read all notices.
 """
 
 
@@ -38,8 +37,8 @@ class DynamoNotices:
     ) -> tuple[list[UserNotice], int, str | None]:
         """Return a page of notices, the number of unread ones on it, and the next cursor.
 
-        Eventually consistent. A page after a cursor has no unread ones. Raises InvalidRequest for a
-        bad cursor.
+        The read is eventually consistent. The number is 0 for a page after a cursor. Raises
+        InvalidRequest for a bad cursor.
         """
         pk = partition(user_id)["pk"]
         rows, more = self._lists.page(pk, cursor, PAGE, ("0", _MARKER))
@@ -53,7 +52,7 @@ class DynamoNotices:
         return notices, unread, more
 
     def mark_read(self, user_id: str, until_ms: int) -> None:
-        """Store that the user has read all notices up to *until_ms*."""
+        """Record that the user has read all notices up to *until_ms*."""
         marker: dict[str, Value] = {**partition(user_id), "sk": _MARKER}
         expires_at_s = until_ms // 1000 + KEPT_S
         row = {**marker, "read_until_ms": until_ms, "expires_at_s": expires_at_s}
@@ -82,7 +81,7 @@ def partition(user_id: str) -> dict[str, str]:
 
 def _notice_of(user_id: str, now_ms: int, row: dict[str, Any]) -> UserNotice | None:
     if row["expires_at_s"] <= now_ms // 1000:
-        # DynamoDB removes expired rows days later.
+        # DynamoDB may remove an expired row only days later.
         return None
     at_ms, kind, subject, part = str(row["sk"]).split("#", 3)
     amount_fen, emoji = row.get("amount_fen"), row.get("emoji")

@@ -1,4 +1,4 @@
-"""Nicknames and avatars in ProfilesTable, the only rows with users' personal data."""
+"""Repository of nicknames and avatars in ProfilesTable, the only table with profile data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAID = "pk, host_id, token_nickname"
 
 
 class DynamoProfiles:
-    """DynamoDB implementation of ProfileRepository; *id_of* computes the user id of a host id."""
+    """DynamoDB implementation of ProfileRepository; *id_of* maps a host id to its user id."""
 
     def __init__(self, dynamo: Dynamo, id_of: Callable[[str], str]) -> None:
         self._dynamo, self._id_of = dynamo, id_of
@@ -31,7 +31,7 @@ class DynamoProfiles:
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         profiles = {}
         for user_id, row in self._rows(user_ids, SHOWN).items():
-            # Prefer the chosen nickname to the one from the user's last token.
+            # Prefer the chosen nickname to the nickname in the user's last token.
             nickname = row.get("nickname") or row.get("token_nickname")
             avatar_url = row.get("avatar_url")
             profiles[user_id] = Profile(
@@ -120,15 +120,15 @@ class DynamoHostIds:
 
 
 def host_id_of(row: Row, id_of: Callable[[str], str]) -> str | None:
-    """Return a profile's host id, or None if it is missing or belongs to another user id."""
+    """Return a profile's host id, or None if it is missing or maps to another user id."""
     host_id = str(row.get("host_id") or "")
     return host_id if host_id and id_of(host_id) == row["pk"] else None
 
 
 def user_row(user: User) -> dict[str, Value]:
-    """Return the user's row with the host id and nickname from their token.
+    """Return the user's row with the host id and nickname from the token.
 
-    A nickname that looks like a reserved one is omitted, as PUT /me/profile rejects it.
+    A nickname that looks like a reserved name is omitted, because PUT /me/profile also rejects it.
     """
     row: dict[str, Value] = {"pk": user.user_id}
     if user.host_id:

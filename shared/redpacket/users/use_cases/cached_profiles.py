@@ -14,7 +14,7 @@ _SIZE_MAX = 20_000
 
 
 class CachedProfiles:
-    """Cache that skips missing profiles, because an early read may have preceded the write."""
+    """Cache that stores no missing profile, because a write may follow an early read."""
 
     def __init__(self, profiles: ProfileRepository, *, clock: Clock) -> None:
         self._profiles = profiles
