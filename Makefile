@@ -9,25 +9,25 @@ SAM := $(VENV)/sam/bin/sam
 UV := $(VENV)/uv/bin/uv
 # Node comes from PyPI, like everything else, so that a machine with Python and make is enough.
 NODE_BIN := $(CURDIR)/$(VENV)/node/bin
-# npm uses the certificates of this machine, as uv does.
+# npm uses this machine's certificates, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests web
 # These files run after all others, in two processes: next to a stack, their many threads would
 # starve.
 ALONE := tests/contract/test_storms.py tests/faults/test_real.py
-# Pinned requirements of the layers, which are deployed.
+# Pinned requirements of the deployed layers.
 LAYERS := requirements passphrase payments
 MUTANTS := $(LOCAL)/mutants
-# Each test process has its own stack. Most tests of a stack wait, so there are more than two.
+# Each test process has its own stack. Tests on a stack mostly wait, so more than two processes run.
 PROCESSES ?= 3
 
 # sam keeps its settings here instead of in the home folder, and sends no telemetry.
 export SAM_CLI_TELEMETRY := 0
 export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
-# The caller's environment must not leak into ours.
+# The caller's environment must not leak into the commands.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE MAKEFLAGS
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
-# uv uses the certificates of this machine: a company's proxy has its own.
+# uv uses this machine's certificates, because a company's proxy has its own.
 export UV_SYSTEM_CERTS := 1
 
 # Without a home folder, as in a container or a CI job, the caches are here.
@@ -105,7 +105,7 @@ page: web/dist/index.html
 run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0; with points instead of money: UNIT=points
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
 
-up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 lets that origin embed packets; UNIT=points replaces money; HOST_WALLET_URL=http://127.0.0.1:18999/wallet and JWT_ISSUER=http://127.0.0.1:18990 use your own
+up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 lets that origin embed packets; UNIT=points replaces money; HOST_WALLET_URL=http://127.0.0.1:18999/wallet and JWT_ISSUER=http://127.0.0.1:18990 connect your own
 	@PYTHONPATH=shared $(APP)/python -m local up
 
 down: ## stop what `make up` started
@@ -114,13 +114,13 @@ down: ## stop what `make up` started
 drill: ## inject a fault into the running stack, to rehearse docs/runbook/rehearsal.md: CACHE=kill|freeze, PACKET=closing, GATEWAY=freeze|empty, WALLET=freeze, WEBHOOK=down, QUEUE=poison, BALANCE=wrong or BUDGET=wrong; SECONDS=60
 	@$(foreach name,CACHE PACKET GATEWAY WALLET WEBHOOK QUEUE BALANCE BUDGET SECONDS,$(name)="$($(name))") PYTHONPATH=shared $(APP)/python -m local drill
 
-wallet-check: setup ## check your own wallet against the contract of host wallets: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
+wallet-check: setup ## check your own wallet against the host wallet contract: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
 	@PYTHONPATH=shared $(APP)/python -m testing.payments.wallet_check "$(URL)" $(if $(SECRET),--secret "$(SECRET)") $(if $(CALLBACK_PORT),--callback-port $(CALLBACK_PORT))
 
 demo: setup ## send packets of every kind on a separate stack, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
-demo-site: setup page ## serve pages of another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
+demo-site: setup page ## serve example pages on another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
 	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local demo-site
 
 $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpacket/__init__.py $(shell find cli -name "*.py")
@@ -130,7 +130,7 @@ $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpack
 
 ##@ Ship it
 .PHONY: build deploy teardown try-aws try-aws-down
-# Libraries for this machine's processor, which another build must not take from a cache.
+# Libraries are for this machine's processor, so another build must not reuse them from a cache.
 build: OF_STAGE = $(if $(filter local,$(STAGE)),--build-dir .aws-sam/local/build --cache-dir .aws-sam/local/cache)
 build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template; STAGE=local: for `sam local invoke` here
 	@echo "Building layers and functions; the output is in $(LOCAL)/build.log"
@@ -158,7 +158,7 @@ try-aws: setup ## check an AWS account, deploy dev with the page to it, and crea
 try-aws-down: setup ## remove everything that `make try-aws` created, including its tables
 	@PYTHONPATH=shared $(APP)/python -m local.teardown dev --all
 
-sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke`, with the variables of a stack: make sam-env STAGE=dev|prod; for `make up`, STAGE=local
+sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke`, with a stack's variables: make sam-env STAGE=dev|prod; for `make up`, STAGE=local
 	@PYTHONPATH=shared $(APP)/python -m local.sam_env $(or $(STAGE),dev)
 
 ##@ Check it
@@ -189,12 +189,12 @@ test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## r
 	@$(if $(filter $(addsuffix %,$(TESTS)),$(ALONE)),$(APP)/python -m pytest --numprocesses 2 --dist worksteal \
 		$(filter $(addsuffix %,$(TESTS)),$(ALONE)))
 
-# Each of them keeps one processor busy, and writes where no other one reads.
+# Each suite keeps one processor busy, and writes where no other suite reads.
 side-by-side: setup page
 	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes build types lint
 
-# Fast, and needs the whole history.
-promises: $(VENV)/app.ready ## compare openapi.json with the last release's, and check the subjects of the commits since then
+# This check is fast, and needs the whole history.
+promises: $(VENV)/app.ready ## compare openapi.json with the last release's, and check the subjects of later commits
 	@PYTHONPATH=shared $(APP)/python -m local.promises
 
 check: promises side-by-side test ## run the checks that CI runs before `.ci/first-command`
@@ -209,7 +209,7 @@ faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF
 faults-payments: $(VENV)/app.ready ## simulate 1,000 payments and withdrawals through a failing gateway: make faults-payments N=1000 SEED=7
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.thousand_payments --count $(or $(N),1000) --seed $(or $(SEED),7)
 
-faults-real: setup ## kill, freeze and flush real servers under load; figures into docs/evidence.md
+faults-real: setup ## kill, freeze and flush real servers under load; write the figures into docs/evidence.md
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
 sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each planted fault and no others: make sql-faults N=500 SEED=1; make sql-parity: prove that two engines agree
@@ -218,7 +218,7 @@ sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each plan
 sql-parity: $(VENV)/app.ready
 	@PYTHONPATH=shared $(APP)/python -m testing.reconciliation.sql parity
 
-# A copy of the tree with the lines that each test runs. It has caches of its own, which go into further copies.
+# A copy of the tree that records the lines that each test runs. Its own caches go into further copies.
 $(MUTANTS)/.testmondata: $(VENV)/app.ready template.yaml tests/mutants.txt $(shell find shared testing local tests lua -name "*.py" -o -name "*.lua")
 	@rm -rf $(@D) && mkdir -p $(@D) && ln -s $(CURDIR)/$(LOCAL) $(@D)/$(LOCAL)
 	@git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C $(@D)
@@ -239,17 +239,17 @@ asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
 bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benchmarks, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]; ONLY=sql ROWS=20000000
 	@PYTHONPATH=shared $(APP)/python -m bench $(ONLY) $(if $(WRITE),--write)
 
-cost: ## compute the cost of a million grabs on AWS, from the prices in bench/prices.toml
+cost: ## compute the AWS cost of a million grabs from the prices in bench/prices.toml
 	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
 .PHONY: openapi docs lock audit release clients bills clean help
-audit: $(UV) $(VENV)/node/bin/npm ## check deployed packages for known vulnerabilities; needs the services of PyPI and npm
+audit: $(UV) $(VENV)/node/bin/npm ## check deployed packages for known vulnerabilities; needs access to PyPI and npm
 	@for name in $(LAYERS); do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 
-release: setup ## build a release in .local/release/, and check it by installing it in empty folders; VERSION=1.2.0 first sets the version and dates CHANGELOG.md
+release: setup ## build a release in .local/release/, and check that it installs in empty folders; VERSION=1.2.0 first sets the version and dates CHANGELOG.md
 	$(if $(VERSION),@PYTHONPATH=shared $(APP)/python -m local.cut "$(VERSION)" && $(MAKE) --no-print-directory openapi)
 	@rm -rf $(LOCAL)/release
 	@$(MAKE) --no-print-directory page clients
@@ -264,17 +264,17 @@ clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## ge
 	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
 	@$(MAKE) --no-print-directory bills
 
-bills: $(UV) web/node_modules/.ready ## write the bills of materials (CycloneDX) of the layers and the page into .local/release/
+bills: $(UV) web/node_modules/.ready ## write the layers' and the page's bills of materials (CycloneDX) into .local/release/
 	@mkdir -p $(LOCAL)/release
 	@for name in $(LAYERS); do $(UV) tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements --output-reproducible \
 		--output-file $(LOCAL)/release/$$name.cdx.json shared/$$name.txt || exit 1; done
 	@$(NPM) sbom --omit=dev --sbom-format=cyclonedx > $(LOCAL)/release/page.cdx.json
 
-openapi: $(VENV)/app.ready web/node_modules/.ready ## write openapi.json from the code, and what the page and the mini-program derive from it
+openapi: $(VENV)/app.ready web/node_modules/.ready ## write openapi.json from the code, and the page's and the mini-program's files from openapi.json
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 	@$(NPM) run api > /dev/null
 
-docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 records docs/tour.webp and docs/pictures on the stack of `make up`
+docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, split charts), and build the site and the API reference; RECORD=1 records docs/tour.webp and docs/pictures on the stack that `make up` started
 	$(if $(RECORD),@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with httpx==0.28.1 --with pillow==13.0.0 --with playwright==1.65.2 python -m local.recording)
 	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
 	@PYTHONPATH=shared $(APP)/python -m local.reference
@@ -285,7 +285,7 @@ docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of 
 lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
-clean: down ## remove everything that make created here; packages stay in the caches of uv and npm in the home folder
+clean: down ## remove everything that make created here; packages stay in uv's and npm's caches in the home folder
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/ids.ts web/src/api/limits.ts web/src/i18n/others
 	@for cache in "$${UV_CACHE_DIR:-$$HOME/.cache/uv}" "$${npm_config_cache:-$$HOME/.npm}"; do \
 		test ! -d "$$cache" || echo "Kept, also for other projects: $$cache"; done

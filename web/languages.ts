@@ -15,7 +15,7 @@ type Words = Record<string, string>;
 interface Described {
   /** The language's name in the language itself. */
   name: string;
-  /** Browser language tags that select it, with or without further subtags. */
+  /** Browser language tags that select the language, with or without further subtags. */
   tags: string[];
   opencc?: "tw" | "hk";
 }
@@ -38,7 +38,7 @@ export function texts(): string[] {
   return [...found].sort();
 }
 
-/** Returns the words of the language in *folder* by Chinese text. Throws if one is missing. */
+/** Returns the words of the language in *folder*, keyed by Chinese text. Throws if a word is missing. */
 export function catalogOf(folder: string, wanted: readonly string[]): Words {
   const { opencc } = described(folder);
   const words = wordsOf(`${folder}/words.json`);

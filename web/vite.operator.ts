@@ -1,4 +1,4 @@
-/** Build of the operators' console: /operator.html and its own assets, so the users' page shares no file with it. */
+/** Build of the operators' console: /operator.html and its own assets, so the users' page and the console share no file. */
 
 import { defineConfig } from "vite";
 

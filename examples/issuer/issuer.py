@@ -3,7 +3,7 @@
     .local/venv/app/bin/python examples/issuer/issuer.py
     make up JWT_ISSUER=http://127.0.0.1:18990
 
-It believes every name, so it is for local development only. `curl -d sub=alice
+The issuer accepts every name, so use it only for local development. `curl -d sub=alice
 http://127.0.0.1:18990/token` returns a token without the page.
 """
 

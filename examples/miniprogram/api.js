@@ -32,7 +32,7 @@ async function signIn() {
   });
 }
 
-/** Sends a request, with retries. These are harmless: the API recognizes a send by its key and a grab by its user. */
+/** Sends a request, with retries. Retries are harmless: the API recognizes a send by its key and a grab by its user. */
 function ask(method, path, options = {}) {
   return repeat(async () => {
     const asked = session;
@@ -120,7 +120,7 @@ const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
 /** Groups of three digits with one separator. A single group after a point is ambiguous: it may be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
-/** Parses typed yuan by the page's grammar of amounts. Returns fen, or 0 if the text is invalid. */
+/** Parses typed yuan by the page's amount grammar. Returns fen, or 0 if the input is invalid. */
 function fenOf(text) {
   const number = text
     .replace(/[０-９٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))

@@ -4,9 +4,9 @@
     make up HOST_WALLET_URL=http://127.0.0.1:18999/wallet
 
 A real wallet writes each number and its movement of money in one transaction of its database.
-It has two of the controls that `make wallet-check` uses; the check describes the others:
+This example has two of the controls that `make wallet-check` uses; the check describes the others:
 
-    POST /_fake/pay      payer's tap: payment_id, payer; amount_fen is another amount,
+    POST /_fake/pay      payer's tap: payment_id, payer; amount_fen overrides the amount,
                          "late": true pays an order that is closed or paid
     POST /_fake/advance  moves the clock forward by ms
 """
@@ -33,7 +33,7 @@ RETRY_S = (0, 1, 2, 5, 30, 120)
 
 
 class Wallet:
-    """Books of the wallet: one row for each number, which later calls do not change."""
+    """The wallet's books: one row for each number. Repeated calls change nothing."""
 
     def __init__(self, report: Callable[[str, str, str], None]) -> None:
         """Store *report*, which sends a result: its type, the number and the wallet's own id."""
@@ -107,7 +107,7 @@ class Wallet:
         return next(found, None)
 
     def refund(self, asked: Fields) -> Fields:
-        """Refund a part of a payment, once for each number."""
+        """Refund part of a payment, once for each number."""
         made = {"state": "succeeded", "refunded_at_ms": self._now_ms()}
         shown = ("number", "transaction_id", "amount_fen")
         made |= {name: asked[name] for name in shown}
@@ -152,7 +152,7 @@ class Wallet:
 
 
 def _once(book: dict[str, Fields], name: str, asked: Fields, made: Fields) -> tuple[Fields, bool]:
-    """Return the row of a number, and whether it is new. Raises ValueError for different data."""
+    """Return a number's row, and whether the row is new. Raises ValueError for different data."""
     number = asked[name]
     is_new = number not in book
     row = book.setdefault(number, {name: number, "asked": asked, **made})

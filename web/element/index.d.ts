@@ -9,7 +9,7 @@ export interface RedPacketAttributes {
   size?: "small" | "full";
   /** User token of the user who shared the link. */
   via?: string;
-  /** Origin of the windows that may set the token by a message `{type: "red-packet:token", token}`. */
+  /** Origin of the windows that may set the token with a message `{type: "red-packet:token", token}`. */
   "token-origin"?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The page: its frame, and the view of the path. */
+/** The page: its frame, and the view for the current path. */
 
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
@@ -60,7 +60,7 @@ export class App extends View {
   };
   declare isReady: boolean;
   declare wantsSignIn: boolean;
-  /** Name of what the view shows, for the document's title. */
+  /** Name of the view's subject, for the document's title. */
   declare name: string;
 
   constructor() {
@@ -141,7 +141,7 @@ export class App extends View {
       this.requestUpdate();
       await this.updateComplete;
       scrollDown(scrollTop);
-      // As after a page load, screen readers start at the heading.
+      // Screen readers start at the heading, as after a page load.
       setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
     });
   }

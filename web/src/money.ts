@@ -35,7 +35,7 @@ const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
 /** Groups of three digits with one separator. A single group after a point is ambiguous: it may be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
-/** Returns the texts before and after a number. A symbol that ends with a letter follows the number. */
+/** Returns the strings before and after a number. A symbol that ends with a letter follows the number. */
 export function affixes(symbol = unit.symbol): [before: string, after: string] {
   return /\p{L}$/u.test(symbol) ? ["", ` ${symbol}`] : [symbol, ""];
 }

@@ -19,7 +19,7 @@ export class Poll {
     this.#options = options;
   }
 
-  /** Starts the loop after *delayMs*. With a delay of 0, also calls now if the loop is waiting. */
+  /** Starts the loop after *delayMs*. If *delayMs* is 0, calls now, even if the loop is waiting. */
   start(delayMs = 0): void {
     const wasRunning = this.#isRunning;
     this.#isRunning = true;

@@ -113,7 +113,7 @@ export class Session {
     this.#notify();
   }
 
-  /** Stores the name and picture from the API, which the page then shows, also after a reload. */
+  /** Stores the name and picture from the API, which the page then shows, even after a reload. */
   noteFace(me: Me): void {
     const { person } = this;
     if (!person || isNameless(me)) return;

@@ -37,7 +37,7 @@ const problem = (status: number, code: string, headers = {}) =>
   Response.json({ code }, { status, headers });
 const header = (init: RequestInit, name: string) => new Headers(init.headers).get(name);
 
-test("a 503 waits as long as it was told, with jitter, and repeats the same key and body", async () => {
+test("after a 503, the client waits for Retry-After with jitter and repeats the same key and body", async () => {
   const { client, requests, waitsMs } = scene(problem(503, "unavailable", { "Retry-After": "2" }), ok);
 
   await client.ask("POST", "/packets", { body: { a: 1 }, key: "k", repeats: 1 });
@@ -47,14 +47,14 @@ test("a 503 waits as long as it was told, with jitter, and repeats the same key 
   assert.equal(header(requests[1]!.init, "Idempotency-Key"), "k");
 });
 
-test("a refusal names the fields that it is about", async () => {
+test("a refusal names the rejected fields", async () => {
   const errors = [{ field: "greeting", message: "contains the invisible character U+202E (RIGHT-TO-LEFT OVERRIDE)" }];
   const { client } = scene(Response.json({ code: "invalid_request", errors }, { status: 422 }));
 
   await assert.rejects(client.ask("POST", "/packets"), { code: "invalid_request", errors });
 });
 
-test("a lost connection is repeated, a refusal is not", async () => {
+test("the client retries a lost connection, but not a refusal", async () => {
   const lost = scene(new TypeError("Failed to fetch"), ok);
   assert.deepEqual(await lost.client.ask("POST", "/x", { repeats: 1 }), { done: true });
 
@@ -63,12 +63,12 @@ test("a lost connection is repeated, a refusal is not", async () => {
   assert.equal(refused.requests.length, 1);
 });
 
-test("a draw before the campaign's start is refused at once", async () => {
+test("the client does not retry a draw before the campaign's start", async () => {
   const start = scene(problem(409, "campaign_not_started"), ok);
   await assert.rejects(start.client.ask("POST", "/draws", { key: "k", repeats: 1 }), { status: 409 });
 });
 
-test("429 and a closed switch are told with their time and not repeated", async () => {
+test("429 and a switched-off feature report their wait and are not retried", async () => {
   for (const [status, code] of [[429, "rate_limited"], [503, "switched_off"]] as const) {
     const { client, requests } = scene(problem(status, code, { "Retry-After": "7" }));
     await assert.rejects(client.ask("POST", "/x", { repeats: 5 }), { code, retryAfterS: 7 });
@@ -76,19 +76,19 @@ test("429 and a closed switch are told with their time and not repeated", async 
   }
 });
 
-test("repeats end, and the problem is told", async () => {
+test("retries end, and the caller gets the problem", async () => {
   const { client, requests } = scene(problem(503, "unavailable", { "Retry-After": "1" }));
   await assert.rejects(client.ask("GET", "/x", { repeats: 3 }), Problem);
   assert.equal(requests.length, 4);
 });
 
-test("a refused token is renewed once", async () => {
+test("the client renews a rejected token once", async () => {
   const { client, requests } = scene(new Response("{}", { status: 401 }), ok);
   await client.ask("GET", "/me");
   assert.deepEqual(requests.map(({ init }) => header(init, "Authorization")), ["Bearer old", "Bearer new"]);
 });
 
-test("the gateway's own answers have a code too", async () => {
+test("responses from the gateway itself also have a code", async () => {
   const gateway = (status: number) => new Response('{"message": "no"}', { status });
   for (const [status, code] of [[403, "forbidden"], [429, "rate_limited"], [502, "unavailable"]] as const) {
     await assert.rejects(scene(gateway(status)).client.ask("GET", "/x"), { code });
@@ -102,7 +102,7 @@ class MemoryStore {
   removeItem = (key: string) => void this.kept.delete(key);
 }
 
-test("a pending write keeps its key over a reload, for its user and body only", () => {
+test("a pending write keeps its key after a reload, but only for its user and body", () => {
   const store = new MemoryStore();
   const first = new PendingWrites(store).begin("send", "ann", { total_fen: 1 });
 
@@ -116,7 +116,7 @@ test("a pending write keeps its key over a reload, for its user and body only", 
   assert.equal(reloaded.find("send", "ann"), undefined);
 });
 
-test("the type of an answer follows from its path", () => {
+test("the path determines the type of the answer", () => {
   type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;
   const cases: [
     Same<AnswerOf<"/me">, Schemas["Me"]>,
@@ -130,7 +130,7 @@ test("the type of an answer follows from its path", () => {
   assert.equal(cases.length, 6);
 });
 
-test("a prefetched answer is for the first that asks; a prefetched problem too", async () => {
+test("the first caller gets the prefetched answer or problem", async () => {
   const { client, requests } = scene(ok);
   client.prefetch("/packets/a");
   assert.deepEqual(await client.get("/packets/a"), { done: true });

@@ -69,7 +69,7 @@ function textOf(part: unknown): string {
   return typeof part === "string" ? part : "";
 }
 
-test("an id that a link steers stays within its packet's path", async () => {
+test("an id from a crafted link stays within its packet's path", async () => {
   const { flow, requests } = viewer({}, { packetId: "../me/withdrawals?x=#" });
 
   await flow.load();
@@ -77,7 +77,7 @@ test("an id that a link steers stays within its packet's path", async () => {
   assert.deepEqual(requests, [{ path: "GET /packets/..%2Fme%2Fwithdrawals%3Fx%3D%23", body: undefined }]);
 });
 
-test("a packet that others emptied while the page was out of sight is shown as it is now", async () => {
+test("a packet that others emptied while the page was hidden shows its current state", async () => {
   const { flow } = viewer({ "GET ": [RECORD, RECORD, { ...RECORD, status: "emptied", remaining_count: 0 }] });
   await flow.load();
 
@@ -88,7 +88,7 @@ test("a packet that others emptied while the page was out of sight is shown as i
   flow.end();
 });
 
-test("a return to the page changes nothing without an answer, and nothing that is opened", async () => {
+test("a return to the page changes nothing without an answer or after the packet is opened", async () => {
   const { flow } = viewer({ "GET ": [RECORD, refused("offline")], "POST /grab": [CLAIM] });
   await flow.load();
   await flow.refresh();
@@ -111,7 +111,7 @@ test("a tap claims a share", async () => {
   assert.deepEqual([...new Set(states)], ["ready", "opening", "opened"]);
 });
 
-test("two taps are one request", async () => {
+test("two taps send one request", async () => {
   const { flow, requests } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
   await flow.load();
   await Promise.all([flow.take(), flow.take()]);
@@ -120,7 +120,7 @@ test("two taps are one request", async () => {
   assert.equal(requests.filter(({ path }) => path === "POST /grab").length, 1);
 });
 
-test("two steps: the first admits, and the second opens with its token", async () => {
+test("the first of two steps admits, and the second opens with the token", async () => {
   const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
   const { flow, requests } = viewer({ "GET ": [RECORD], "POST /grab": [admission], "POST /open": [CLAIM] });
   await flow.load();
@@ -134,7 +134,7 @@ test("two steps: the first admits, and the second opens with its token", async (
   assert.equal(flow.state, "opened");
 });
 
-test("a sender follows their packet without opening it, and may take a share", async () => {
+test("a sender follows their packet without opening it, and may claim a share", async () => {
   const { flow, requests } = viewer({
     "GET ": [{ ...RECORD, is_sender: true }],
     "GET /feed": [FEED],
@@ -155,7 +155,7 @@ test("a sender follows their packet without opening it, and may take a share", a
 });
 
 for (const isSignedIn of [true, false]) {
-  test(`a reader, signed in: ${isSignedIn}, watches the list before opening, once it has a row`, async () => {
+  test(`a reader, signed in: ${isSignedIn}, watches the list before opening, once the list has a row`, async () => {
     const taken = { claimed_count: 1 };
     const { flow } = viewer({ "GET ": [{ ...RECORD, ...taken }], "GET /feed": [{ ...FEED, ...taken }] }, { isSignedIn });
     await flow.load();
@@ -172,7 +172,7 @@ for (const isSignedIn of [true, false]) {
   });
 }
 
-test("after a refused token, the list leads back to the sign-in", async () => {
+test("after a rejected token, the list leads back to the sign-in", async () => {
   const record = { ...RECORD, claimed_count: 1 };
   const { flow } = viewer({ "GET ": [record], "GET /feed": [FEED], "POST /grab": [refused("unauthorized")] });
   await flow.load();
@@ -191,7 +191,7 @@ for (const [status, left, word] of [
   ["closing", 2, "expired"],
   ["closed", 2, "expired"],
 ] as const) {
-  test(`a reader of the list learns that the packet is ${status}, and is offered no share`, async () => {
+  test(`the list shows that the packet is ${status}, and offers no share`, async () => {
     const taken = { claimed_count: 1 };
     const ended = { ...FEED, ...taken, status, remaining_count: left, emptied_in_ms: null, claimed_fen: null };
     const { flow } = viewer({ "GET ": [{ ...RECORD, ...taken }], "GET /feed": [{ ...ended, status: "open" }, ended] });
@@ -208,14 +208,14 @@ for (const [status, left, word] of [
   });
 }
 
-test("an untouched packet has no list to watch", async () => {
+test("a packet without claims has no list to watch", async () => {
   const { flow } = viewer({ "GET ": [{ ...RECORD, claimed_count: 0 }] });
   await flow.load();
 
   assert.deepEqual([flow.state, flow.canWatch], ["ready", false]);
 });
 
-test("a sender sees the end of their packet as everybody does", async () => {
+test("a sender sees the end of their packet as all users do", async () => {
   const { flow } = viewer({ "GET ": [{ ...RECORD, is_sender: true, status: "emptied" }], "GET /feed": [FEED] });
   await flow.load();
   flow.end();
@@ -223,7 +223,7 @@ test("a sender sees the end of their packet as everybody does", async () => {
   assert.equal(flow.state, "gone");
 });
 
-test("thanks are shown at once, and as the API has them after a refusal", async () => {
+test("thanks appear at once, and after a refusal as the API stored them", async () => {
   const mine = { ...CLAIM, thanks: null, thanks_text: null };
   const { flow, requests } = viewer({
     "GET ": [{ ...RECORD, mine }, { ...RECORD, mine: { ...mine, thanks: "🎉", thanks_text: "谢谢" } }],
@@ -244,7 +244,7 @@ test("thanks are shown at once, and as the API has them after a refusal", async 
   assert.equal(flow.thanksProblem, "already_thanked");
 });
 
-test("an admission that has ended leads back to the first step", async () => {
+test("an expired admission leads back to the first step", async () => {
   const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
   const answers = { "GET ": [RECORD], "POST /grab": [admission], "POST /open": [refused("grab_token_invalid")] };
   const { flow, requests } = viewer(answers);
@@ -254,7 +254,7 @@ test("an admission that has ended leads back to the first step", async () => {
   assert.deepEqual(requests.map(({ path }) => path), ["GET ", "POST /grab", "POST /open", "POST /grab"]);
 });
 
-test("an unknown outcome is shown as such, and asked for again", async () => {
+test("an unknown outcome is shown, and the request is retried", async () => {
   const answer = (ask: Ask) => {
     ask.onRepeat?.(refused("unavailable", 1));
     return CLAIM;
@@ -268,7 +268,7 @@ test("an unknown outcome is shown as such, and asked for again", async () => {
   assert.equal(flow.state, "opened");
 });
 
-test("refusals lead where their codes say", async () => {
+test("each refusal leads to the state of its code", async () => {
   const ends = {
     packet_emptied: "gone",
     packet_expired: "expired",
@@ -287,7 +287,7 @@ test("refusals lead where their codes say", async () => {
   }
 });
 
-test("a refusal with a time turns the button off until then", async () => {
+test("a refusal with a wait disables the button for that time", async () => {
   const { flow, clock } = viewer({ "GET ": [RECORD], "POST /grab": [refused("rate_limited", 7)] });
   await flow.load();
   await flow.take();
@@ -300,7 +300,7 @@ test("a refusal with a time turns the button off until then", async () => {
   flow.end();
 });
 
-test("a packet that has not started waits, and is ready at its time", async () => {
+test("a packet waits for its start and is then ready", async () => {
   const { flow, states, clock } = viewer({ "GET ": [{ ...RECORD, starts_at_ms: NOW_MS + 3500 }] });
   await flow.load();
   assert.equal(flow.state, "waiting");
@@ -312,7 +312,7 @@ test("a packet that has not started waits, and is ready at its time", async () =
   assert.ok(states.length > 3, "the countdown is shown");
 });
 
-test("a viewer who has a share sees it without a tap", async () => {
+test("a viewer with a share sees the share without a tap", async () => {
   const { flow } = viewer({ "GET ": [{ ...RECORD, mine: CLAIM }] });
   await flow.load();
   flow.end();
@@ -321,7 +321,7 @@ test("a viewer who has a share sees it without a tap", async () => {
   assert.equal(flow.isRepeat, true);
 });
 
-test("a visitor without a token sees the cover, and signs in to open", async () => {
+test("a visitor without a token sees the cover, and must sign in to open it", async () => {
   const { flow, requests } = viewer({ "GET /feed": [FEED] }, { isSignedIn: false });
   await flow.load();
 
@@ -329,14 +329,14 @@ test("a visitor without a token sees the cover, and signs in to open", async () 
   assert.deepEqual(requests.map(({ path }) => path), ["GET /feed"]);
 });
 
-test("without a token, an exclusive packet can't be told from none", async () => {
+test("without a token, an exclusive packet looks like a missing one", async () => {
   const { flow } = viewer({ "GET /feed": [refused("packet_not_found")] }, { isSignedIn: false });
   await flow.load();
 
   assert.deepEqual([flow.state, flow.problem], ["signed_out", undefined]);
 });
 
-test("a sender who ends their packet reads where the rest is, until it is back", async () => {
+test("a sender who ends their packet sees where the rest of the money is, until the refund", async () => {
   const own = { ...RECORD, is_sender: true, refunded_fen: 0, claims: [], next: null };
   const closing = { ...own, status: "closing" };
   const { flow } = viewer({ "GET ": [own, own, closing, closing, { ...own, status: "closed", refunded_fen: 600 }] });
@@ -353,7 +353,7 @@ test("a sender who ends their packet reads where the rest is, until it is back",
   assert.match(textOf(insideView(flow, undefined)), new RegExp(p("closed_hint", { amount: "6.00" })));
 });
 
-test("a sender reads when their packet opens, until it is open", async () => {
+test("a sender sees the start time until their packet is open", async () => {
   const own = { ...RECORD, is_sender: true, claims: [], next: null, starts_at_ms: NOW_MS + 1 };
   const { flow, clock } = viewer({ "GET ": [own] });
   await flow.load();
@@ -365,7 +365,7 @@ test("a sender reads when their packet opens, until it is open", async () => {
   assert.doesNotMatch(textOf(insideView(flow, undefined)), /Opens at/);
 });
 
-test("a sender who has a share reads where the rest is", async () => {
+test("a sender with a share sees where the rest of the money is", async () => {
   const own = { ...RECORD, is_sender: true, refunded_fen: 0, claims: [], next: null, mine: CLAIM };
   const { flow } = viewer({ "GET ": [own, { ...own, status: "closed", refunded_fen: 600 }] });
   await flow.load();
@@ -393,7 +393,7 @@ test("an unpaid packet has not ended, and a cancelled one returned no money", as
   assert.doesNotMatch(text, new RegExp(`${p("expired_hint")}|${p("closing_hint")}`));
 });
 
-test("a share that is paid a moment later is shown as settled", async () => {
+test("a share that is settled a moment later is shown as settled", async () => {
   const queued = { ...CLAIM, payout: "queued" };
   const answers = { "GET ": [RECORD, { ...RECORD, mine: queued }, { ...RECORD, mine: CLAIM }], "POST /grab": [queued] };
   const { flow } = viewer(answers);

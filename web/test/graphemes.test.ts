@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-/** Texts, split into the characters that a reader sees. */
+/** Strings, split into the characters that a reader sees. */
 const CASES: string[][] = [
   [],
   ["恭", "喜"],
@@ -15,7 +15,7 @@ const CASES: string[][] = [
 ];
 
 for (const has of [true, false]) {
-  test(`a text is cut between letters ${has ? "with" : "without"} a segmenter`, async (context) => {
+  test(`a string is cut between characters ${has ? "with" : "without"} a segmenter`, async (context) => {
     if (!has) {
       const { Segmenter } = Intl;
       Reflect.deleteProperty(Intl, "Segmenter");

@@ -10,12 +10,12 @@ const { clock, fill, formatTime, language, languageOf, setLanguage, speaking } =
 
 const NOON_MS = new Date(2026, 9, 1, 12, 3, 9).getTime();
 
-test("a time has its date where it is not today", () => {
+test("a time includes its date if it is not today", () => {
   assert.equal(clock(NOON_MS, NOON_MS + 1), "12:03:09");
   assert.match(clock(NOON_MS, NOON_MS + 86_400_000), /10\/01.*12:03:09/);
 });
 
-test("a format is made once for each language", (context) => {
+test("each language's formatter is created once", (context) => {
   const { DateTimeFormat } = Intl;
   const made = context.mock.method(Intl, "DateTimeFormat", DateTimeFormat).mock;
   const options = { month: "long" } as const;
@@ -29,7 +29,7 @@ test("a format is made once for each language", (context) => {
   assert.equal(made.callCount(), 2);
 });
 
-test("one element speaks another language, and the choice of its page stays", () => {
+test("one element uses another language, and the page keeps its own", () => {
   setLanguage("zh-CN");
 
   const inEnglish = speaking("en", () => language());
@@ -37,7 +37,7 @@ test("one element speaks another language, and the choice of its page stays", ()
   assert.deepEqual([inEnglish, language(), speaking(undefined, language)], ["en", "zh-CN", "zh-CN"]);
 });
 
-test("a reader gets the first language that the page has", () => {
+test("a reader gets the first of their languages that the page supports", () => {
   const expected = { "zh-TW": "zh-TW", "zh-Hant-HK": "zh-TW", "zh-MO": "zh-TW", "zh-SG": "zh-CN", "ug-CN": "zh-CN", "en-GB": "en", fr: "en" };
 
   for (const [tag, wanted] of Object.entries(expected)) assert.equal(languageOf(tag), wanted, tag);
@@ -45,7 +45,7 @@ test("a reader gets the first language that the page has", () => {
   assert.equal(languageOf(), "en");
 });
 
-test("a language of a folder shows its words once they are loaded", async () => {
+test("a language from a folder shows its words once they are loaded", async () => {
   setLanguage("zh-TW");
   const early = fill("发红包给 {name}", { name: "小明" });
   await import("../src/i18n/others/zh-TW.ts");
@@ -57,7 +57,7 @@ test("a language of a folder shows its words once they are loaded", async () => 
   setLanguage("zh-CN");
 });
 
-test("every word of traditional Chinese is reviewed or by the dictionary, and none stays simplified", () => {
+test("every traditional Chinese word is reviewed or from the dictionary, and none stays simplified", () => {
   const catalog = catalogOf(`${FOLDERS}/zh-TW`, texts());
 
   assert.equal(catalog["登录后领取"], "登入後領取");
@@ -69,7 +69,7 @@ test("every word of traditional Chinese is reviewed or by the dictionary, and no
   }
 });
 
-test("a folder of words must have each of them", () => {
+test("a language folder must have every word", () => {
   const folder = mkdtempSync(`${tmpdir()}/language-`);
   writeFileSync(`${folder}/language.json`, JSON.stringify({ name: "Tiếng Việt", tags: ["vi"] }));
   writeFileSync(`${folder}/words.json`, JSON.stringify({ 红包: "lì xì" }));

@@ -34,7 +34,7 @@ function followed(context: test.TestContext, ...answers: object[]) {
   return { requests, page, live };
 }
 
-test("an emptied packet is asked for until nothing has changed for a while, and no more", async (context) => {
+test("polls of an emptied packet stop after nothing has changed for a while", async (context) => {
   const { requests } = followed(context, OPEN, OPEN, EMPTIED);
 
   await minutes(context, 2);
@@ -45,7 +45,7 @@ test("an emptied packet is asked for until nothing has changed for a while, and 
   assert.equal(requests.length, count);
 });
 
-test("an open packet is asked for as long as somebody looks, ever more slowly", async (context) => {
+test("polls of an open packet slow down, but continue while the page is visible", async (context) => {
   const { requests, page } = followed(context, OPEN);
 
   await minutes(context, 10);
@@ -57,7 +57,7 @@ test("an open packet is asked for as long as somebody looks, ever more slowly", 
   assert.ok(requests.length <= count + 1);
 });
 
-test("a closed packet is asked for once", async (context) => {
+test("a closed packet is read once", async (context) => {
   const { requests } = followed(context, { ...EMPTIED, status: "closed" });
 
   await minutes(context, 10);
@@ -65,7 +65,7 @@ test("a closed packet is asked for once", async (context) => {
   assert.equal(requests.length, 1);
 });
 
-test("a feed that is not found rejects nothing, and is asked for again slowly", async (context) => {
+test("a missing feed rejects nothing, and is polled slowly", async (context) => {
   const { requests } = followed(context, new Problem("packet_not_found"), OPEN);
 
   await minutes(context, 1 / 12);
@@ -76,7 +76,7 @@ test("a feed that is not found rejects nothing, and is asked for again slowly", 
   assert.ok(requests.length > soon);
 });
 
-test("a page that can't be loaded rejects nothing, and may be asked for again", async (context) => {
+test("a page that fails to load rejects nothing, and can be requested again", async (context) => {
   const { live } = followed(context, { ...OPEN, next: "2" }, new Problem("offline"), { ...OPEN, claims: [{}] });
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();
 

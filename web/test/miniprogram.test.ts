@@ -97,7 +97,7 @@ beforeEach(() => {
 afterEach(leave);
 after(close);
 
-test("an id that a link steers stays within its packet's path", async () => {
+test("an id from a crafted link stays within its packet's path", async () => {
   render("components/red-packet/index", { packetId: "../me?x" });
 
   await until(() => requests.some(({ method }) => method === "GET"), "the request");
@@ -105,7 +105,7 @@ test("an id that a link steers stays within its packet's path", async () => {
   assert.deepEqual(sentTo("GET /packets/..%2Fme%3Fx").length, 1);
 });
 
-test("one tap opens a packet, and a lost answer is asked for again", async () => {
+test("one tap opens a packet, and a request with a lost answer is retried", async () => {
   const mine = { ...CLAIM, payout: "settled" };
   let grabs = 0;
   answers["POST /packets/p1/grab"] = () => {
@@ -134,7 +134,7 @@ test("one tap opens a packet, and a lost answer is asked for again", async () =>
   assert.deepEqual(claimed, [CLAIM]);
 });
 
-test("a packet starts by the API's clock, not by the phone's", async () => {
+test("the API's clock, not the phone's, decides when a packet starts", async () => {
   const startsAtMs = 1_700_000_000_000;
   answers["GET /packets/p1"] = () => [200, { ...PACKET, starts_at_ms: startsAtMs }];
   for (const [nowMs, state] of [[startsAtMs - 60_000, "waiting"], [startsAtMs + 1000, "ready"]] as const) {
@@ -162,7 +162,7 @@ test("each refusal has the page's words and state", () => {
   }
 });
 
-test("each refusal leads to where its reader can go on", async () => {
+test("each refusal shows its words and leads to its state", async () => {
   for (const [code, state, words] of [
     ["packet_emptied", "over", /红包派完了/],
     ["not_invited", "refused", /不是给你的/],
@@ -177,7 +177,7 @@ test("each refusal leads to where its reader can go on", async () => {
   }
 });
 
-test("all who wait sign in once, and a token that is over is renewed once", async () => {
+test("concurrent requests share one sign-in and one renewal of an expired token", async () => {
   const { ask } = require(join(ROOT, "api.js")) as { ask: (method: string, path: string) => Promise<object> };
   Object.assign(globalThis, { wx });
   answers["GET /me"] = ({ header }) =>
@@ -192,7 +192,7 @@ test("all who wait sign in once, and a token that is over is renewed once", asyn
   assert.deepEqual(sentTo("POST /auth/wechat").map(({ data }) => data), [{ code: "code-1" }, { code: "code-2" }]);
 });
 
-test("a card says what the sender wrote, counts for who shared it, and never names an exclusive packet", async () => {
+test("a card shows the sender's greeting, credits the sharer, and never describes an exclusive packet", async () => {
   const page = render("pages/packet/index");
   page.instance.onLoad!({ id: "p1" });
   await until(() => sentTo("GET /packets/p1").length > 0 && sentTo("GET /me").length > 0, "the packet");
@@ -205,7 +205,7 @@ test("a card says what the sender wrote, counts for who shared it, and never nam
   assert.deepEqual(page.instance.onShareAppMessage!(), { title: "你收到一个红包", path });
 });
 
-test("a send is paid in WeChat, and a repeat after a lost answer sends no second packet", async () => {
+test("WeChat pays for a send, and a repeat after a lost answer sends no second packet", async () => {
   const prompt = { appId: "a", timeStamp: "1", nonceStr: "n", package: "prepay_id=1", signType: "RSA", paySign: "s" };
   answers["POST /packets"] = () => [409, { code: "insufficient_funds" }];
   answers["GET /me/payments/pay1"] = () => [200, { status: sentTo("GET /me/payments/pay1").length > 1 ? "paid" : "pending" }];
@@ -249,7 +249,7 @@ test("without a storage, a repeat of a send keeps its key", async () => {
   assert.deepEqual(second!.header["idempotency-key"], first!.header["idempotency-key"]);
 });
 
-test("a rain grabs each packet that is hit once, and adds up what was won", async () => {
+test("a rain grabs each hit packet once, and adds up the amounts", async () => {
   const packets = ["a", "b", "c"].map((packet_id) => ({ packet_id, count: 9 }));
   answers["GET /campaigns/spring"] = () => [200, { title: "开工红包雨", state: "on", starts_at_ms: 0, packets }];
   answers["POST /packets/a/grab"] = () => [200, { ...CLAIM, amount_fen: 120 }];
@@ -273,7 +273,7 @@ test("a rain grabs each packet that is hit once, and adds up what was won", asyn
   });
 });
 
-test("an amount is read by the page's grammar", () => {
+test("amounts follow the page's grammar", () => {
   const { digits, fenOf } = require(join(ROOT, "api.js")) as Record<string, (given: never) => unknown>;
   const cases = JSON.parse(readFileSync("../tests/vectors/amounts.json", "utf8")) as { text: string; fen: number | null }[];
 
@@ -281,7 +281,7 @@ test("an amount is read by the page's grammar", () => {
   assert.equal(digits!(8880 as never), "88.80");
 });
 
-test("the sender reads the amount as it will be sent, or why it can't be read", async () => {
+test("the sender sees the amount to be sent, or why it can't be parsed", async () => {
   const page = render("pages/send/index");
   const type = (value: string) => page.instance.type!({ currentTarget: { dataset: { name: "total" } }, detail: { value } });
 

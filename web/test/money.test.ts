@@ -13,19 +13,19 @@ interface Case {
   fen: number | null;
 }
 
-test("an amount is read by the grammar, or refused if it may mean another sum", () => {
+test("an amount that follows the grammar is parsed, and an ambiguous one is rejected", () => {
   const cases = JSON.parse(readFileSync("../tests/vectors/amounts.json", "utf8")) as Case[];
 
   for (const { text, fen } of cases) assert.equal(parseAmount(text) ?? null, fen, JSON.stringify(text));
 });
 
-test("an amount that the page writes is read as itself", () => {
+test("an amount that the page formats parses to the same value", () => {
   for (const fen of [1, 100, 8888, 123456, 123456789]) {
     assert.deepEqual([parseAmount(digits(fen)), parseAmount(grouped(fen))], [fen, fen]);
   }
 });
 
-test("an error quotes an amount with the digits as they were read", () => {
+test("an error quotes an amount with the parsed digits", () => {
   assert.equal(plainAmount(" １．００５ "), "1.005");
   assert.equal(plainAmount("٠٫١٢٣"), "0.123");
 });
@@ -35,7 +35,7 @@ test("fen are shown with two decimals", () => {
   assert.equal(grouped(123456789), "1,234,567.89");
 });
 
-test("the purse is named after money only if the unit is money", () => {
+test("the purse has a money name only if the unit is money", () => {
   const said = [undefined, { name: "points", symbol: "pts", decimals: 0 }, undefined].map((unit) => {
     useUnit(unit);
     return [fill("已存入{purse}"), fill("{put}进红包")];
@@ -45,14 +45,14 @@ test("the purse is named after money only if the unit is money", () => {
   assert.deepEqual(said, [ofMoney, ["已存入余额", "放进红包"], ofMoney]);
 });
 
-test("a lucky packet is typed by its total, an equal one by each share", () => {
+test("users type the total of a lucky packet, but the share of an equal one", () => {
   assert.equal(totalFenOf(draft), 8888);
   assert.equal(totalFenOf({ ...draft, kind: "equal" }), 71104);
   assert.equal(totalFenOf({ ...draft, amount: "0" }), undefined);
   assert.equal(countOf({ ...draft, count: "101" }), undefined);
 });
 
-test("a body has only what was asked for", () => {
+test("a body has only the fields that the user set", () => {
   const some = { audience: "some", people: ["bb", "cc"], recipients: "aa\n bb " } as const;
   const typed = { ...draft, ...some, people: [...some.people], passphrase: " 新年 ", two_step: "on", cover: "/covers/moon.svg" };
   assert.deepEqual(bodyOf(typed, "恭喜"), {
@@ -71,19 +71,19 @@ test("a body has only what was asked for", () => {
   assert.ok(!("recipients" in bodyOf({ ...typed, audience: "all" }, "")));
 });
 
-test("pasted tokens lose what is invisible", () => {
+test("pasted tokens lose invisible characters", () => {
   const typed = { ...draft, audience: "some", recipients: "\u202daa\u202c\u00a0bb\u200b\ncc" } as const;
 
   assert.deepEqual(bodyOf(typed, "").recipients, ["aa", "bb", "cc"]);
 });
 
-test("the first who opens a link of one share has all of it", () => {
+test("the first user who opens the link of a single share gets the whole amount", () => {
   const { count, total_fen, recipients } = bodyOf({ ...draft, audience: "one", count: "" }, "");
 
   assert.deepEqual([count, total_fen, recipients], [1, 8888, undefined]);
 });
 
-test("limits are told before they are exceeded", () => {
+test("the form shows limits before the user sends", () => {
   const cases: [Partial<Draft>, object][] = [
     [{}, {}],
     [{ amount: "", count: "0" }, { amount: "bad_amount", count: "bad_count" }],

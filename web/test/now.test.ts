@@ -24,12 +24,12 @@ async function visit(aheadMs: number) {
   return { now, ask, offMs: () => now() - SERVER_MS - ageMs };
 }
 
-test("the device's clock counts until an answer has told the time", async () => {
+test("the device's clock applies until the first answer", async () => {
   const { offMs } = await visit(2 * HOUR_MS);
   assert.equal(offMs(), 2 * HOUR_MS);
 });
 
-test("an answer sets a clock that is hours off, to half of its trip", async () => {
+test("an answer corrects a clock that is hours off, to within half of the round trip", async () => {
   for (const aheadMs of [25 * HOUR_MS, 2 * HOUR_MS, -600_000]) {
     const { ask, offMs } = await visit(aheadMs);
 
@@ -42,7 +42,7 @@ test("an answer sets a clock that is hours off, to half of its trip", async () =
   }
 });
 
-test("an answer of a cache bounds a clock by its age, and never sets it", async () => {
+test("a cached answer bounds the clock by its age, and never sets the clock", async () => {
   const edge = { Age: "1", "Cache-Control": "public, max-age=1" };
   for (const [aheadMs, leastMs, mostMs] of [[2 * HOUR_MS, 0, 3000], [-600_000, -2000, 0], [500, 500, 500]] as const) {
     const { ask, offMs } = await visit(aheadMs);
@@ -55,7 +55,7 @@ test("an answer of a cache bounds a clock by its age, and never sets it", async 
   }
 });
 
-test("an old answer of a cache makes no clock worse", async () => {
+test("an old cached answer never makes the clock worse", async () => {
   const closed = { Age: "3500", "Cache-Control": "public, max-age=3600" };
   for (const aheadMs of [60_000, 0, -60_000]) {
     const { ask, offMs } = await visit(aheadMs);
@@ -64,7 +64,7 @@ test("an old answer of a cache makes no clock worse", async () => {
   }
 });
 
-test("a browser's own copy of a private answer sets no clock back", async () => {
+test("the browser's cached copy of a private answer sets no clock back", async () => {
   const { ask, offMs } = await visit(0);
   ask(10, 10);
   ask(1, 1, { "Cache-Control": "private, no-cache" }, HOUR_MS);

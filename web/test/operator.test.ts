@@ -31,7 +31,7 @@ const refusal = (status: number, code: string) => () => Response.json({ code }, 
 const csv = (text: string, next?: string) => () =>
   new Response(text, { headers: next ? { "X-Next-Cursor": next } : {} });
 
-test("a list goes on behind short and empty pages, and ends", async () => {
+test("a list continues after short and empty pages, and then ends", async () => {
   const { client, requests } = asking(page([], "a b"), page([1], "c"), page([2, 3], null));
   const rows = new Rows<number>(client, "/admin/packets", { status: "open", sender: "" });
 
@@ -47,14 +47,14 @@ test("a list goes on behind short and empty pages, and ends", async () => {
   );
 });
 
-test("a list of many empty pages asks its reader before it reads on", async () => {
+test("a list with many empty pages asks the reader before it continues", async () => {
   const { client, requests } = asking(page([], "on"));
   const rows = new Rows<number>(client, "/x");
   await rows.more();
   assert.deepEqual([requests.length, rows.next], [10, "on"]);
 });
 
-test("a page that fails keeps what was read, and is read again", async () => {
+test("after a failed page, the list keeps its rows and reads the page again", async () => {
   const { client } = asking(page([1], "c"), refusal(403, "forbidden"), page([2], null));
   const rows = new Rows<number>(client, "/x");
   await rows.more();
@@ -64,14 +64,14 @@ test("a page that fails keeps what was read, and is read again", async () => {
   assert.deepEqual(rows.items, [1, 2]);
 });
 
-test("what an answer says takes the place of its row alone", () => {
+test("an answer replaces only its own row", () => {
   const rows = new Rows<{ id: number; status: string }>(asking(page([], null)).client, "/x");
   rows.items = [{ id: 1, status: "won" }, { id: 2, status: "won" }];
   rows.replace(({ id }) => id === 2, { status: "forfeited" });
   assert.deepEqual(rows.items, [{ id: 1, status: "won" }, { id: 2, status: "forfeited" }]);
 });
 
-test("all pages of CSV become one file with one head", async () => {
+test("all CSV pages become one file with one header", async () => {
   const head = '"user","note"\r\n';
   const { client, requests } = asking(
     csv(`${head}"a","two\r\nlines"\r\n`, "c1"),
@@ -89,7 +89,7 @@ test("all pages of CSV become one file with one head", async () => {
   assert.ok(requests.every(({ accept }) => accept === "text/csv"));
 });
 
-test("nothing is returned of a CSV that breaks off or has no end", async () => {
+test("an interrupted or endless CSV returns nothing", async () => {
   const cut = asking(csv("h\r\n1\r\n", "c"), refusal(403, "forbidden"));
   await assert.rejects(wholeCsv(cut.client, "/x"), { code: "forbidden" });
   const endless = asking(csv("h\r\n1\r\n", "c"));
@@ -97,7 +97,7 @@ test("nothing is returned of a CSV that breaks off or has no end", async () => {
   assert.equal(endless.requests.length, CSV_PAGES_MAX);
 });
 
-test("a sheet has the columns of the CSV, and each value by its kind", async () => {
+test("a sheet has the CSV's columns, with typed values", async () => {
   const rows = [{ user: "00123", amount_fen: 5, paid_at_ms: 0, sum_yuan: "1.50", note: "=1+1", other: 1 }];
   const { client, requests } = asking(
     csv('"user","amount_fen","paid_at_ms","sum_yuan","note"\r\n'),
@@ -139,13 +139,13 @@ const APPROVAL: Approval = {
   refusal: null,
 };
 
-test("an approval is decided by another operator, who is not paid", () => {
+test("another operator, who is not paid, decides an approval", () => {
   assert.equal(decisionOf(APPROVAL, "bob"), "decide");
   assert.equal(decisionOf(APPROVAL, "alice"), "own");
   assert.equal(decisionOf(APPROVAL, "carol"), "payee");
 });
 
-test("what is over is not decided again; what was cut off is finished, by another operator too", () => {
+test("an ended approval is not decided again; any other operator can finish an interrupted one", () => {
   for (const status of ["rejected", "expired"] as const) {
     assert.equal(decisionOf({ ...APPROVAL, status }, "bob"), "over");
   }
@@ -156,7 +156,7 @@ test("what is over is not decided again; what was cut off is finished, by anothe
   assert.equal(decisionOf(approved, "alice"), "own");
 });
 
-test("campaigns' packets are ended by their operators, any other by an administrator, and prizes by no one", () => {
+test("operators end campaign packets, administrators end other packets, and no one ends prizes", () => {
   const packet = (changes: Partial<Packet>) =>
     ({ status: "open", campaign_id: "spring", prize_id: null, ...changes }) as Packet;
   const [operate, admin, audit] = ["operate", "admin", "audit"].map((role) => new Duties(`hongbao/${role}`));
@@ -169,7 +169,7 @@ test("campaigns' packets are ended by their operators, any other by an administr
   }
 });
 
-test("a role shows its duties, and a 403 hides one of them", () => {
+test("a role shows its duties, and a 403 hides the refused duty", () => {
   assert.deepEqual(rolesOf("openid hongbao/treasury hongbao/none"), ["treasury"]);
   const duties = new Duties("openid hongbao/treasury");
   assert.ok(duties.may("deposit") && duties.may("approve") && duties.may("read"));
@@ -182,7 +182,7 @@ test("a role shows its duties, and a 403 hides one of them", () => {
   assert.ok(!new Duties("openid").may("read"));
 });
 
-test("claims per second are those of the last ten seconds", () => {
+test("claims per second cover the last ten seconds", () => {
   const meter = new Meter();
   meter.note(0, 0);
   assert.equal(meter.perSecond, undefined);
@@ -202,7 +202,7 @@ const CAMPAIGN = {
   prizes: [{ title: "tea", total: 10, issued: 4, is_sold_out: false }],
 } as unknown as Parameters<typeof warnings>[0];
 
-test("a campaign's look counts prizes and packets, and packets of prizes once", async () => {
+test("a campaign's counts include prizes and packets, but prize packets only once", async () => {
   const { client, requests } = asking(() =>
     Response.json({ claimed_count: 3, remaining_count: 7, total_fen: 1000, claimed_fen: 300 }),
   );
@@ -218,7 +218,7 @@ test("a campaign's look counts prizes and packets, and packets of prizes once", 
   assert.deepEqual(requests.map(({ url }) => url), ["/packets/a~2/feed?limit=1"]);
 });
 
-test("what needs a look is said", () => {
+test("a campaign's problems cause warnings", () => {
   assert.deepEqual(warnings(CAMPAIGN, [{ name: "pay", on: false, reason: "", changed_at_ms: 0 }]), []);
   const bad = {
     ...CAMPAIGN,
@@ -245,7 +245,7 @@ test("paths of the console lead to their views", () => {
   assert.equal(address("/x", { a: "", b: undefined, c: "&" }), "/x?c=%26");
 });
 
-test("samples thin out where they are old, and say how many a second are taken", () => {
+test("old samples are thinned out, and their rates per second stay correct", () => {
   let samples: Sample[] = [];
   for (let at = 0; at < 2_000; at++) samples = withSample(samples, { atMs: at * 2_000, taken: at * 10, budgetLeftFen: 0 });
   assert.ok(samples.length <= 600);
@@ -254,7 +254,7 @@ test("samples thin out where they are old, and say how many a second are taken",
   assert.ok(speeds(samples).every((speed) => speed === 5));
 });
 
-test("the tail of a list is read from its last page on", async () => {
+test("later reads of a list continue from its last page", async () => {
   const { client, requests } = asking(page([1, 2], "b"), page([3], null), page([3, 4], null));
   const tail = new Tail<number>(client, "/x", { prize_id: "tea" });
   assert.deepEqual(await tail.read(), [1, 2, 3]);

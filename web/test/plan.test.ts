@@ -42,7 +42,7 @@ function form(changes: Partial<PlanForm> = {}): PlanForm {
   return { ...emptyPlan(NOW_MS, "Asia/Shanghai", "spring"), title: "Spring", prizes: [prize], ...changes };
 }
 
-test("times are those of the campaign's zone, on both sides of a change of clocks", () => {
+test("times are in the campaign's zone, before and after a clock change", () => {
   assert.equal(localText(NOW_MS, "Asia/Shanghai"), "2027-01-29T20:00");
   for (const [text, zone, iso] of [
     ["2027-01-29T20:00", "Asia/Shanghai", "2027-01-29T12:00:00.000Z"],
@@ -57,7 +57,7 @@ test("times are those of the campaign's zone, on both sides of a change of clock
   assert.equal(atMs("2027-01-29T20:00", "Mars/Base"), undefined);
 });
 
-test("a new campaign is a draft until its prizes are there, and then what is wanted", () => {
+test("a new campaign is a draft until its prizes exist, and then gets the requested status", () => {
   const steps = stepsTo(undefined, form({ budget: "1,000.00" }), "on", true);
 
   assert.deepEqual(
@@ -74,7 +74,7 @@ test("a new campaign is a draft until its prizes are there, and then what is wan
   assert.ok(!("budget_fen" in stepsTo(undefined, form({ budget: "5" }), "on", false).at(-1)!.body));
 });
 
-test("what is not changed is not written, and fields that the form has not stay", () => {
+test("unchanged fields are not written, and fields outside the form stay", () => {
   assert.deepEqual(stepsTo(CAMPAIGN, planOf(CAMPAIGN), "on", true), []);
 
   const steps = stepsTo(CAMPAIGN, { ...planOf(CAMPAIGN), title: "Summer" }, "on", true);
@@ -85,7 +85,7 @@ test("what is not changed is not written, and fields that the form has not stay"
   assert.equal((body.rules as Record<string, number>).guaranteed_after_misses, 9);
 });
 
-test("a campaign that runs pauses while the chances of its prizes change", () => {
+test("a running campaign pauses while the chances of its prizes change", () => {
   const plan = planOf(CAMPAIGN);
   assert.equal(plan.prizes[0]!.percent, "33.333");
   const prizes = [{ ...plan.prizes[0]!, percent: "40", total: "15" }];
@@ -113,7 +113,7 @@ test("a percentage has a decimal point or comma, and nothing else", () => {
   assert.equal(missPercent(prizes), 97.5);
 });
 
-test("mistakes are told at their fields", () => {
+test("errors appear at their fields", () => {
   assert.deepEqual(mistakes(form(), true), {});
   const prize = { ...emptyPrize("x"), kind: "packet" as const, percent: "90", total: "1.5", image_url: "http://x" };
   const bad = form({ id: "a b", title: " ", ends: "2027-01-01T00:00", quota: "-1", prizes: [...form().prizes, prize] });
@@ -126,7 +126,7 @@ test("mistakes are told at their fields", () => {
   assert.equal(mistakes(form({ budget: "1.005" }), true).budget, "unread_amount");
 });
 
-test("a state is what users see", () => {
+test("a campaign's state is what users see", () => {
   const at = (nowMs: number, status: "on" | "off" = "on") => stateOf({ ...CAMPAIGN, status }, nowMs);
   assert.deepEqual(
     [at(NOW_MS - 1), at(NOW_MS - 1, "off"), at(NOW_MS), at(NOW_MS, "off"), at(NOW_MS + HOUR_MS, "off")],
@@ -134,7 +134,7 @@ test("a state is what users see", () => {
   );
 });
 
-test("users are the first column of a file, once each, and lines that name none are told", () => {
+test("users come from the first column of a file, once each, and invalid lines are reported", () => {
   const file = readUsers('\uFEFFuser,name\r\nann,Ann\r\n"bob";x\n\nann\n王伟\n-eve\n');
   assert.deepEqual(file.users, ["ann", "bob"]);
   assert.deepEqual(file.bad, [{ line: 6, text: "王伟" }, { line: 7, text: "-eve" }]);

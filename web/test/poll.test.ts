@@ -33,7 +33,7 @@ async function pass(context: test.TestContext, ms: number): Promise<void> {
   }
 }
 
-test("a tab that is hidden and shown while a call is under way keeps one loop", async (context) => {
+test("a tab that is hidden and shown during a call keeps one loop", async (context) => {
   const { poll, calls, show } = scene(context);
   poll.start();
 
@@ -44,7 +44,7 @@ test("a tab that is hidden and shown while a call is under way keeps one loop", 
   assert.ok(calls.count >= 19 && calls.count <= 21, String(calls.count));
 });
 
-test("a hidden page calls nothing, and goes on when it is shown", async (context) => {
+test("a hidden page makes no calls, and continues when it is visible", async (context) => {
   const { poll, calls, page, show } = scene(context);
   poll.start();
   page.hidden = true;
@@ -83,7 +83,7 @@ test("a loop that is stopped during a call stays stopped", async (context) => {
   assert.equal(calls.count, 1);
 });
 
-test("who starts a loop that waits is not kept waiting", async (context) => {
+test("starting a waiting loop makes a call at once", async (context) => {
   const { poll, calls } = scene(context, { failed: () => undefined });
   poll.start();
   await pass(context, 600);

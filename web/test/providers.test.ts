@@ -23,13 +23,13 @@ const coin: Provider = { words, app };
 const name = "coin" as Channel;
 Object.assign(PROVIDERS, { coin });
 
-test("the page offers what is registered and configured, in the registry's order", () => {
+test("the page offers registered and configured providers in the registry's order", () => {
   assert.deepEqual(channelsOf({ ...base, channels: [name, "host", "wechat"] }), ["wechat", "host", "coin"]);
   assert.deepEqual(channelsOf({ ...base, channels: [name] }), ["coin"]);
   assert.deepEqual([channelsOf(base), channelsOf(undefined)], [[], []]);
 });
 
-test("a third provider's app is found by its browser, and pays there", () => {
+test("a third provider's app is recognized by its browser, and pays there", () => {
   assert.deepEqual([appHere(), methodOf(name)], [undefined, "native"]);
 
   setAgent("CoinApp/1");
@@ -39,12 +39,12 @@ test("a third provider's app is found by its browser, and pays there", () => {
   setAgent("");
 });
 
-test("users sign in by the provider that the configuration names, and by no other", () => {
+test("users sign in only with the configured provider", () => {
   assert.equal(signInProvider({ ...base, auth: { kind: name } }), coin);
   assert.deepEqual([signInProvider(base), signInProvider(undefined)], [undefined, undefined]);
 });
 
-test("a provider has its own words in the current language, and none for what it can't do", () => {
+test("a provider has its own words in the current language, and none for unsupported features", () => {
   assert.equal(say(coin, "pay", { name: "Coin" }), "Pay with Coin");
   assert.equal(say(coin, "bind"), "");
 });

@@ -29,7 +29,7 @@ test("a link starts at the top, and Back returns to where the reader was", () =>
   assert.equal(history.scrollRestoration, "manual");
 });
 
-test("a path that is replaced leaves no entry", () => {
+test("a replaced path leaves no history entry", () => {
   const count = states.length;
 
   navigate("/wallet", true);
@@ -37,7 +37,7 @@ test("a path that is replaced leaves no entry", () => {
   assert.equal(states.length, count);
 });
 
-test("every path has its view, and an unknown one is lost", () => {
+test("every path has its view, and an unknown path shows the not-found view", () => {
   const id = "n9C2D0-tuq_Sc61fJ7WGjQuADXuOZhG";
   for (const packet of [id, `${id}~2`, `${id}~64`]) {
     assert.deepEqual(routeOf(`/packets/${packet}`), { view: "packet", id: packet });

@@ -39,7 +39,7 @@ function provider(context: test.TestContext, answers: Record<string, () => Respo
   return sent;
 }
 
-test("a sign-in goes to the provider with PKCE and comes back to the path that it left", async (context) => {
+test("a sign-in redirects to the provider with PKCE and returns to the previous path", async (context) => {
   const sent = provider(context, { "/token": () => Response.json({ access_token: token({ sub: "ann" }) }) });
 
   await depart(AUTH, "/packets/p");
@@ -65,7 +65,7 @@ test("an answer with another state is not exchanged", async (context) => {
   assert.equal(sent.length, 0);
 });
 
-test("a user who declines is told so", async (context) => {
+test("a user who declines sees a message", async (context) => {
   provider(context, {});
   await depart(AUTH, "/send");
   at.search = `?error=access_denied&state=${left.at(-1)!.searchParams.get("state")}`;
@@ -73,13 +73,13 @@ test("a user who declines is told so", async (context) => {
   assert.deepEqual(await arrive(AUTH), { path: "/send", reason: "denied" });
 });
 
-test("a provider that is down is a problem that passes, not a sign-out", async (context) => {
+test("an unavailable provider is a temporary problem, not a sign-out", async (context) => {
   provider(context, { "/token": () => new Response("", { status: 503 }) });
 
   await assert.rejects(refresh(AUTH, "r"), { code: "unavailable", retryAfterS: 1 });
 });
 
-test("requests that are refused together renew the token once", async (context) => {
+test("concurrently rejected requests renew the token once", async (context) => {
   const used: string[] = [];
   let renewals = 0;
   provider(context, {});
@@ -131,7 +131,7 @@ test("a token that can't be renewed ends the session with a notice", async (cont
   assert.equal(session.notice, "expired");
 });
 
-test("operators sign in where the console says, and users where they did", async (context) => {
+test("operators use the console's issuer, and users keep theirs", async (context) => {
   const config = { api: "/api", auth: { kind: "wechat" }, operators_auth: AUTH };
   context.mock.method(globalThis, "fetch", () => Promise.resolve(Response.json(config)));
   assert.deepEqual((await readConfig()).auth, { kind: "wechat" });

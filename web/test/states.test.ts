@@ -17,7 +17,7 @@ test("a packet waits for its start", () => {
   assert.deepEqual([9_999, 10_000].map((now) => stateOf(packet, now)), ["waiting", "ready"]);
 });
 
-test("a packet that the API calls open is not over, whatever the clock says", () => {
+test("a packet that the API reports as open is not over, even if the clock says so", () => {
   assert.equal(stateOf(packet, 90_000_000), "ready");
 });
 

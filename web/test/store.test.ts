@@ -4,7 +4,7 @@ import test from "node:test";
 import { PendingWrites } from "../src/api/keys.ts";
 import { device, tab } from "../src/store.ts";
 
-/** Broken storages by name. */
+/** Broken storages, keyed by name. */
 const HOSTILE: Record<string, PropertyDescriptor> = {
   "null, as in a web view without DOM storage": { value: null },
   missing: { value: undefined },
@@ -68,7 +68,7 @@ for (const [what, storage] of Object.entries(HOSTILE)) {
   });
 }
 
-test("a storage that keeps items is read again, so that another tab's are seen", () => {
+test("a working storage is read again, so that another tab's items are seen", () => {
   const storage = memory();
   install({ value: storage });
 
@@ -78,7 +78,7 @@ test("a storage that keeps items is read again, so that another tab's are seen",
   assert.equal(device.getItem("a"), "2");
 });
 
-test("a pending write outlives a storage that is cleared while the page is open", () => {
+test("a pending write survives the clearing of the storage while the page is open", () => {
   install({ value: memory() });
   const writes = new PendingWrites(tab);
   const { key } = writes.begin("send", "ann", {});

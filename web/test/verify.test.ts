@@ -29,7 +29,7 @@ for (const { terms, commitment, amounts_fen } of vectors.packets) {
   });
 }
 
-test("draws are decided as in Python", () => {
+test("draws have the same results as in Python", () => {
   for (const draw of vectors.draws) {
     const { seed, campaign_id, day, user_token, n, odds, beacon, signature } = draw;
     assert.equal(chainCommitment(seed, campaign_id, day, beacon), draw.commitment);
@@ -39,11 +39,11 @@ test("draws are decided as in Python", () => {
   }
 });
 
-test("odds that can't be read choose nothing", () => {
+test("unparsable odds select nothing", () => {
   for (const odds of ["", "a:1", "a:x|1", "A:1|1", "a:1,|1"]) assert.equal(choose(odds, 0), undefined);
 });
 
-test("terms that no packet has are refused", () => {
+test("terms that no packet can have are rejected", () => {
   const terms = vectors.packets[2]!.terms;
   const wrong: Partial<Terms>[] = [
     { total_fen: 4 },
@@ -56,14 +56,14 @@ test("terms that no packet has are refused", () => {
   for (const part of wrong) assert.throws(() => amountsFen({ ...terms, ...part }), Impossible);
 });
 
-test("the root of every 64-bit number is exact at its edges", () => {
+test("the square root of 64-bit numbers is exact at the edges", () => {
   for (const one of [1n, 2n, 3n, 65535n, 4294967295n, 3037000499n]) {
     for (const square of [one * one, one * one + 2n * one]) assert.equal(root(square), one);
   }
   assert.equal(root(0n), 0n);
 });
 
-test("a packet is true only if every amount that was shown follows from its proof", () => {
+test("a packet is verified only if its proof yields every shown amount", () => {
   const { terms, commitment, amounts_fen } = vectors.packets.at(-1)!;
   const proof = { ...terms, algorithm: terms.split, commitment } as unknown as Schemas["Proof"];
   const stateOf = (amount_fen: number | null, said = amounts_fen, noted = commitment) =>
@@ -75,7 +75,7 @@ test("a packet is true only if every amount that was shown follows from its proo
   assert.equal(stateOf(null, amounts_fen, "another"), "false");
 });
 
-test("a share of two users and a user with two shares are differences", () => {
+test("a share with two owners and a user with two shares are differences", () => {
   const { terms, commitment, amounts_fen } = vectors.packets.at(-1)!;
   const proof = { ...terms, algorithm: terms.split, commitment } as unknown as Schemas["Proof"];
   const stateOf = (...owners: [number, string][]) =>

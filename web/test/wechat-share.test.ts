@@ -27,13 +27,13 @@ test("a card has greeting, sender and cover, and no amount", () => {
   assert.equal(cardOf({ ...cover, greeting: "", cover_url: null }, link).imgUrl, "https://page.example/share.png");
 });
 
-test("the card of an exclusive packet names nothing of it", () => {
+test("an exclusive packet's card reveals nothing about the packet", () => {
   const card = JSON.stringify(cardOf({ ...cover, is_exclusive: true }, link));
 
   for (const secret of ["平安喜乐", "妈妈", "covers.example"]) assert.ok(!card.includes(secret));
 });
 
-test("a payment is asked of WeChat's bridge, also one that comes late", async () => {
+test("the page asks WeChat's bridge for a payment, even if the bridge loads late", async () => {
   const requests: unknown[] = [];
   const WeixinJSBridge = {
     invoke: (name: string, options: object, done: () => void) => {
@@ -55,7 +55,7 @@ test("a payment is asked of WeChat's bridge, also one that comes late", async ()
   assert.deepEqual([requests, listeners.length], [[call, call], 1]);
 });
 
-test("a phone in WeChat pays there, and elsewhere shows a code", () => {
+test("a phone pays inside WeChat, and shows a code elsewhere", () => {
   const draft = { ...EMPTY, amount: "1", count: "2", pay_with: "wechat" };
   assert.equal(bodyOf(draft, "", methodOf("wechat")).pay_method, undefined);
 

@@ -47,7 +47,7 @@ function leave(path: string): string {
   return left.at(-1)!.searchParams.get("state")!;
 }
 
-test("WeChat is asked silently, and told to come back to this origin alone", () => {
+test("the sign-in redirects to WeChat silently and returns only to this origin", () => {
   const [one, other] = [leave("/packets/1?via=a#top"), leave("/packets/1")];
 
   const target = left.at(-2)!;
@@ -58,7 +58,7 @@ test("WeChat is asked silently, and told to come back to this origin alone", () 
   assert.ok(one.length >= 32);
 });
 
-test("a code that comes back with the state of this tab signs in once, at the path that was left", async () => {
+test("a code with this tab's state signs in once and returns to the previous path", async () => {
   const state = leave("/packets/1?via=a#top");
 
   const [arrived, sent] = await back(`?code=mine&state=${state}`, { token: "jwt" });
@@ -80,7 +80,7 @@ for (const search of ["?code=attackers", "?code=attackers&state=", "?code=attack
   });
 }
 
-test("a refused code is told, and does not leave again", async () => {
+test("a rejected code returns its reason, and causes no second redirect", async () => {
   const state = leave("/send");
 
   const [arrived] = await back(`?code=used&state=${state}`);
@@ -88,7 +88,7 @@ test("a refused code is told, and does not leave again", async () => {
   assert.deepEqual(arrived, { path: "/send", reason: "failed" });
 });
 
-test("another page load comes from nowhere", async () => {
+test("other page loads complete no sign-in", async () => {
   leave("/send");
   Object.assign(at, { pathname: "/send", search: "?code=c" });
 

@@ -105,7 +105,7 @@ function begin(context: test.TestContext): string[] {
   return paths;
 }
 
-test("what is said in WeChat until a second tap is recognized", async (context) => {
+test("speech until the second tap is recognized in WeChat", async (context) => {
   const paths = begin(context);
   assert.ok(canListen());
 
@@ -121,7 +121,7 @@ test("what is said in WeChat until a second tap is recognized", async (context) 
   assert.deepEqual(scripts.map(({ src }) => src), ["https://res.wx.qq.com/open/js/jweixin-1.6.0.js"]);
 });
 
-test("a record that WeChat ends after a minute is recognized, and nothing is signed again", async (context) => {
+test("a recording that WeChat ends after a minute is recognized, without a second signature", async (context) => {
   const paths = begin(context);
 
   const listening = listen();
@@ -133,7 +133,7 @@ test("a record that WeChat ends after a minute is recognized, and nothing is sig
   assert.deepEqual(paths, []);
 });
 
-test("a microphone that isn't allowed, and silence, leave the phrase to be typed", async (context) => {
+test("after a blocked microphone or silence, the user can type the phrase", async (context) => {
   begin(context);
   wx.refuses = "startRecord";
   assert.equal(await listen().heard, undefined);
@@ -147,7 +147,7 @@ test("a microphone that isn't allowed, and silence, leave the phrase to be typed
   assert.ok(canListen());
 });
 
-test("another address is signed again; a refused signature takes the button away", async (context) => {
+test("another URL is signed again, and a rejected signature removes the button", async (context) => {
   const paths = begin(context);
   location.href = "https://page.example/campaigns/spring";
   wx.refuses = "config";

@@ -30,7 +30,7 @@ async function open(context: test.TestContext, search: string): Promise<[boolean
   return [await bind(session.client, session.config!), sent];
 }
 
-test("a link with somebody else's code binds nothing", async (context) => {
+test("a link with another person's code links no account", async (context) => {
   session.config = config;
 
   assert.deepEqual(await open(context, "?code=attackers"), [false, []]);
@@ -38,7 +38,7 @@ test("a link with somebody else's code binds nothing", async (context) => {
   assert.deepEqual(await open(context, "?code=attackers&state=null"), [false, []]);
 });
 
-test("a code that comes back with the state of this tab binds once", async (context) => {
+test("a code with this tab's state links the account once", async (context) => {
   session.config = config;
   ask(config);
   const [state] = slots.values();
@@ -50,7 +50,7 @@ test("a code that comes back with the state of this tab binds once", async (cont
   assert.deepEqual(await open(context, `?code=mine&state=${state}`), [false, []]);
 });
 
-test("a tester of the staging stack comes back to it, also in another browser", () => {
+test("a staging tester returns to the staging stack, even in another browser", () => {
   const led: string[] = [];
   Object.assign(at, { assign: (to: string) => led.push(to) });
   for (const cookie of ["", "lang=zh; rp_to=staging.18.ab; other=1", "xrp_to=staging.18.ab"]) {
@@ -63,7 +63,7 @@ test("a tester of the staging stack comes back to it, also in another browser", 
   assert.deepEqual(back, [wallet, `${wallet}?to=staging.18.ab`, wallet]);
 });
 
-test("a deployment without WeChat binds nothing", async (context) => {
+test("a deployment without WeChat links no account", async (context) => {
   ask(config);
   const [state] = slots.values();
   session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" } };

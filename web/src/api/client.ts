@@ -60,9 +60,9 @@ export interface ClientOptions {
   random?: () => number;
 }
 
-/** Seconds that one wait lasts at most, even if Retry-After is longer. */
+/** Maximum seconds of one wait, even if Retry-After is longer. */
 const WAIT_MAX_S = 30;
-/** Timeout of a request; API Gateway waits less long for a function. */
+/** Timeout of a request in ms, longer than API Gateway's timeout for a function. */
 const ANSWER_TIMEOUT_MS = 32_000;
 
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
@@ -168,7 +168,7 @@ export class Client {
   }
 }
 
-/** Returns the problem in an answer. If the body has no code, as from the gateway itself, the status decides. */
+/** Returns the problem in an answer. If the body has no code, as in the gateway's own answers, the status decides. */
 export async function readProblem(answer: Response): Promise<Problem> {
   let body: { code?: unknown; errors?: Problem["errors"] } = {};
   try {

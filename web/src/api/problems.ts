@@ -23,7 +23,7 @@ export class Problem extends Error {
   readonly retryAfterS: number | undefined;
   /** Fields that the API rejected, with its message for each. */
   errors: readonly { field: string; message: string }[] = [];
-  /** Action of the retry button, unless the view supplies its own. */
+  /** Action of the retry button, unless the view supplies another one. */
   retry: (() => void) | undefined;
 
   constructor(code: Code, status = 0, retryAfterS?: number) {

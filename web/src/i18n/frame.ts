@@ -1,4 +1,4 @@
-/** Texts of the frame and around a packet: the only texts of the page that a packet's link loads. */
+/** Texts in the frame and around a packet: the only page texts that a packet's link loads. */
 
 import { fill, language, type Params } from "./language.ts";
 

@@ -8,7 +8,7 @@ import { OTHERS } from "./others/index.ts";
 
 /** Tag of a language of the page: a language of the source, or a folder of web/languages/. */
 export type Language = string;
-/** Language in which the source has its texts. */
+/** Language of the texts in the source. */
 export type Written = "zh-CN" | "en";
 export type Params = Record<string, string | number>;
 
@@ -19,7 +19,7 @@ export const LANGUAGES: readonly { tag: Language; name: string }[] = [
   ...OTHERS,
   { tag: "en", name: "English" },
 ];
-/** Loaded texts of the other languages, by Chinese text. */
+/** Loaded texts of the other languages, keyed by Chinese text. */
 const catalogs = new Map<Language, Record<string, string>>();
 /** Chinese words for `{purse}` and `{put}` in texts: for money, and for any other unit of account. */
 const OF_MONEY: Params = { purse: "零钱", put: "塞钱" };

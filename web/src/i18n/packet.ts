@@ -187,7 +187,7 @@ const zhProblems = {
 } satisfies Partial<Record<Code, string>> & Record<keyof typeof STATES_AFTER, string>;
 
 type PacketCode = keyof typeof zhProblems;
-/** Codes that a packet never gets. i18n/problems.ts has their texts, which the embedded element omits. */
+/** Codes that no packet request returns. i18n/problems.ts has their texts, which the embedded element omits. */
 export type OtherCode = Exclude<Code, PacketCode>;
 
 const enProblems: Record<PacketCode, string> = {

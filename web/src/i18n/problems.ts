@@ -1,4 +1,4 @@
-/** Texts of the problems that a packet never gets. The page and the console load them. */
+/** Texts of problems that no packet request returns. The page and the console load them. */
 
 import { addProblems, type OtherCode } from "./packet.ts";
 

@@ -1,4 +1,4 @@
-/** The operators' console: its frame, and the view of the path. It shares modules with the page, but no built file. */
+/** The operators' console: its frame, and the view for the current path. It shares modules with the page, but no built file. */
 
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
@@ -115,7 +115,7 @@ export class OperatorApp extends View {
         ${this.problem
           ? problemView(this.problem, () => void this.#retry())
           : this.isReady && this.#isThere
-            ? // A different query, as with other filters, keeps the same view.
+            ? // A change of only the query, such as of filters, keeps the view.
               keyed(`${location.pathname} ${person?.sub}`, person ? this.#view() : this.#signIn())
             : loadingView()}
       </main>

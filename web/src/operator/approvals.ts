@@ -12,7 +12,7 @@ import { o } from "./words.ts";
 
 export class OperatorApprovals extends ConsoleView {
   static override properties = { ...ConsoleView.properties, me: { state: true } };
-  /** Token of this operator in lists. Until it is loaded, no decision is possible. */
+  /** This operator's token, as it appears in lists. Before it is loaded, no decision is possible. */
   declare me: string | undefined;
 
   override connectedCallback(): void {

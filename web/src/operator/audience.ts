@@ -1,4 +1,4 @@
-/** The audience: upload of a file of users in parts, and a report of invalid lines. */
+/** The audience: upload of a user file in parts, and a report of invalid lines. */
 
 import { html, nothing } from "lit";
 

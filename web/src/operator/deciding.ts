@@ -5,7 +5,7 @@ import type { Duties } from "./roles.ts";
 
 export type Decision = "decide" | "finish" | "own" | "payee" | "over";
 
-/** Returns whether the operator *me* can decide on *row*, or the reason why not. */
+/** Returns whether the operator *me* can decide on *row*, or the reason for the refusal. */
 export function decisionOf(row: Approval, me: string | undefined): Decision {
   // The approval was interrupted before it was applied. Approving again continues it.
   const isCutOff = row.status === "approved" && !row.is_applied && !row.refusal;
@@ -15,7 +15,7 @@ export function decisionOf(row: Approval, me: string | undefined): Decision {
   return isCutOff ? "finish" : "decide";
 }
 
-/** Returns whether an operator may end the packet: never a prize's, and only an administrator one without a campaign. */
+/** Returns whether an operator may end the packet: never a prize's packet, and only administrators end a packet without a campaign. */
 export function mayEnd({ status, campaign_id, prize_id }: Packet, duties: Duties): boolean {
   const isOpen = status === "open" || status === "unpaid";
   return isOpen && !prize_id && duties.may(campaign_id ? "end_packet" : "end_any_packet");

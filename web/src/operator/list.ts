@@ -20,7 +20,7 @@ export interface Column<Row> {
 export interface Filter {
   name: string;
   label: OpWord;
-  /** Values of a dropdown. Without them, the filter is a text field. */
+  /** Values of a dropdown. Without values, the filter is a text field. */
   options?: readonly { value: string; label: OpWord }[];
 }
 

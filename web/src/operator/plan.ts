@@ -1,4 +1,4 @@
-/** A campaign as its form holds it, and the writes that make the API's campaign match. */
+/** A campaign as form values, and the writes that make the API's campaign match the form. */
 
 import type { Schemas } from "../api/client.ts";
 import { CAMPAIGN_ID } from "../api/ids.ts";
@@ -51,7 +51,7 @@ export interface Step {
 
 /** Sum of the weights that the form writes. One weight is a thousandth of a percent. */
 const SCALE = 100_000;
-/** The API's bounds of whole numbers, by the form's field name. */
+/** The API's bounds of integers, keyed by the form's field name. */
 const COUNTS = {
   quota: BOUNDS.CampaignBody.quota_per_user,
   attempts: BOUNDS.RulesBody.attempts_per_user_per_day,

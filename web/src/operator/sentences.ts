@@ -76,7 +76,7 @@ export function readable(changes: readonly Change[]): Change[] {
     .flatMap((change) => (change.field === "rules" ? rulesOf(change) : change.field === "prizes" ? oddsOf(change) : [change]));
 }
 
-/** Returns the odds of the other prizes, which an approver of cash sees. */
+/** Returns the odds of the other prizes, which the approver of a cash prize sees. */
 function oddsOf({ after }: Change): Change[] {
   const prizes = JSON.parse(after ?? "{}") as Record<string, Record<string, string | number | boolean>>;
   return Object.entries(prizes).map(([id, odds]) => {
@@ -109,7 +109,7 @@ export function changesView(recorded: readonly Change[], isOpen = false): Templa
   </details>`;
 }
 
-/** Maximum characters of a value before it is shortened. An import lists hundreds of users in one text. */
+/** Maximum characters of a value before it is shortened. An import lists hundreds of users in one value. */
 const SHORT_MAX = 300;
 
 function linesOf(changes: readonly Change[]) {

@@ -23,7 +23,7 @@ export function duties(): Duties {
 
 let named: { sub: string; token: Promise<string> } | undefined;
 
-/** Loads the token of this operator in lists. The request also records their name in the audit log. */
+/** Loads this operator's token, as it appears in lists. The request also records their name in the audit log. */
 export function ownToken(): Promise<string> {
   const sub = session.person?.sub ?? "";
   if (named?.sub !== sub) {
@@ -117,7 +117,7 @@ export function confirm(
   return ask(title, body, { yes, no: o("cancel") }, work);
 }
 
-/** Renders labeled lines of a question. */
+/** Renders a question's labeled lines. */
 export function facts(...lines: [string, TemplateResult | string | number][]): TemplateResult {
   return html`<dl class="facts">
     ${lines.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
@@ -135,7 +135,7 @@ export function inZone(atMs: number, timeZone: string): string {
   return formatTime(atMs, { timeZone, dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 }
 
-/** Returns a typed amount in the form that will be sent, or the reason why it is invalid. Empty for an empty text. */
+/** Returns a typed amount in the form that will be sent, or the reason why it is invalid. Empty for empty input. */
 export function reading(text: string): string {
   if (!text.trim()) return "";
   const problem = amountProblem(text);

@@ -716,7 +716,7 @@ export function o(word: OpWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], { unit: unitWord(), ...params });
 }
 
-/** Returns the text for a value of the API. An unknown value is shown unchanged. */
+/** Returns the text for an API value. An unknown value is returned unchanged. */
 export function wordOf(value: string): string {
   return value in zh ? o(value as OpWord) : value;
 }

@@ -22,7 +22,7 @@ import {
 
 /** Maximum repeats of a claim with an unknown outcome. They take a few minutes. */
 const CLAIM_REPEATS = 12;
-/** Milliseconds that the coin turns at least, so that users notice the animation. */
+/** Minimum milliseconds that the coin spins, so that users notice the animation. */
 const TURN_MS = 900;
 /** Maximum jitter in ms at the start: the button enables at slightly different times for waiting users. */
 const START_JITTER_MS = 400;
@@ -36,11 +36,11 @@ export interface FlowOptions {
   now?: () => number;
   random?: () => number;
   sleep?: (ms: number) => Promise<void>;
-  /** Whether the viewer prefers reduced motion: the coin does not turn. */
+  /** Whether the viewer prefers reduced motion, so that the coin does not spin. */
   isCalm?: boolean;
   /** User token of the user who shared the link. */
   via?: string;
-  /** Data without which a packet cannot be shown. */
+  /** Data that is required to show a packet. */
   prepare?: () => Promise<void>;
 }
 
@@ -181,7 +181,7 @@ export class PacketFlow {
     this.#waitForStart();
   }
 
-  /** State for the texts: a packet may end while its list is shown. */
+  /** State that selects the texts: a packet may end while its list is shown. */
   get shownState(): State {
     const { feed } = this.live;
     return this.state === "watching" && feed && isOver(feed) ? stateOfFeed(feed) : this.state;
@@ -288,7 +288,7 @@ export class PacketFlow {
         this.#waitForStart();
         return;
       }
-      // Wait longer than the rest: the server's clock may be slightly behind ours.
+      // Wait longer than the remaining time: the server's clock may be slightly behind ours.
       await sleep(Math.max(0, leftMs) + random() * START_JITTER_MS);
       if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
     };

@@ -17,7 +17,7 @@ const TEXT_BYTES_MAX = 80;
 
 type Row = Feed["claims"][number];
 
-/** Placeholder for the user's own row until the list has it. */
+/** Placeholder for the user's own row until the list contains that row. */
 const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null, thanks_text: null };
 
 /** Renders the contents. *proofUrl* links to the check of the amounts, for pages without their own link. */

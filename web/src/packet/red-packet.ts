@@ -45,7 +45,7 @@ export class RedPacket extends LitElement {
   /** URL of the API. Default: `/api` on the page's own origin. */
   declare api: string;
   declare language: string | undefined;
-  /** Origin of the windows that may set the token by a message. */
+  /** Origin of the windows that may set the token with a message. */
   declare tokenOrigin: string | undefined;
   /** User token of the user who shared the link. */
   declare via: string;

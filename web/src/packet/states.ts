@@ -30,11 +30,11 @@ export type State =
   | "signed_out" // the cover is visible, but can't be opened
   | "waiting" // before the packet's start
   | "ready" // one tap away
-  | "opening" // the request is in flight, and the coin turns
+  | "opening" // the request is in flight, and the coin spins
   | "confirming" // the outcome is unknown, and the request is retried
   | "admitted" // the first of two steps is done
   | "opened" // the viewer has a share
-  | "watching" // sees the list without opening; senders start here
+  | "watching" // the viewer sees the list without opening; senders start here
   | "gone" // emptied
   | "expired"
   | "refused" // this viewer may not open it, or not now

@@ -35,7 +35,7 @@ export interface App {
 export interface Sharing {
   /** Sets the menu's card for a packet: never an amount, and no details of an exclusive packet. */
   setCard(client: Client, shared: Shared, link: string): Promise<void>;
-  /** Sets the menu's card for any other view. */
+  /** Sets the menu's card for a view without a packet. */
   setLinkCard(client: Client, title: string, text: string, link: string): Promise<void>;
   /** Shows a picture under *view*, so that a long press can save or forward it. */
   showPicture(view: Element, source: string): void;

@@ -5,7 +5,7 @@ import { seedWords, wordBlock, WORD_BITS, WORD_MAX, WORDS_PER_BLOCK } from "./wo
 
 type Words = Iterator<bigint, unknown>;
 
-/** Returns all amounts of a packet in fen, by share number. Throws Impossible for invalid terms. */
+/** Returns all amounts of a packet in fen, ordered by share number. Throws Impossible for invalid terms. */
 export function amountsFen(terms: Terms): number[] {
   const units = unitsOf(terms);
   const amounts = inUnits(terms.split, units, seedBytes(terms.seed));

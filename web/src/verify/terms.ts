@@ -40,7 +40,7 @@ export function canonical(terms: Terms): string {
   return ["rp1", split, total_fen, count, share_fen_min, share_fen_max, unit_fen, seed].join(",");
 }
 
-/** Returns the SHA-256 of a text, in hex. */
+/** Returns the SHA-256 of a string, in hex. */
 export function hashText(text: string): string {
   return hex(sha256(new TextEncoder().encode(text)));
 }
@@ -49,7 +49,7 @@ export function commitmentOf(terms: Terms): string {
   return hashText(canonical(terms));
 }
 
-/** Decodes a base64url seed. Throws Impossible for any other text. */
+/** Decodes a base64url seed. Throws Impossible for any other string. */
 export function seedBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9_-]{22}$/.test(text)) throw new Impossible("seed");
   const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));

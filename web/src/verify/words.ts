@@ -4,7 +4,7 @@ import { shake256 } from "@noble/hashes/sha3.js";
 
 export const WORD_BITS = 64n;
 export const WORD_MAX = (1n << WORD_BITS) - 1n;
-/** Random words in one block. A reader can start at any block. */
+/** Number of random words in one block. A reader can start at any block. */
 export const WORDS_PER_BLOCK = 1000;
 
 /** Yields the first *count* words of *seed*. */

@@ -1,4 +1,4 @@
-/** Delivery address of won goods: a form for the winner until the handover, and their answer. */
+/** Delivery address for won goods: a form for the winner until the handover, and the saved address. */
 
 import { html, nothing } from "lit";
 

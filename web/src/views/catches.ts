@@ -2,7 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 
-/** Amounts in fen by packet, newest first. */
+/** Amounts in fen, keyed by packet, newest first. */
 export type Catches = ReadonlyMap<string, number>;
 
 /** Maximum pages of shares to read for one campaign. No user catches more. */

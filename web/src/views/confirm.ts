@@ -19,7 +19,7 @@ interface Waiting {
   askedAtMs: number;
 }
 
-/** Redirects to the host, which redirects back with the state. Returns if the user comes back without it. */
+/** Redirects to the host, which redirects back with the state. Returns if the user comes back without the state. */
 export async function askHost(url: string, deed: string, body: object, fen: number): Promise<void> {
   const { sub } = session.person ?? {};
   const waiting: Waiting = { state: newKey(), deed, body, sub, askedAtMs: now() };

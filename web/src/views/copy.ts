@@ -1,4 +1,4 @@
-/** A button that copies a text and shows whether that worked. */
+/** A button that copies text and shows whether the copy succeeded. */
 
 import { html } from "lit";
 

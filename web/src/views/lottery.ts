@@ -56,7 +56,7 @@ export class Lottery extends View {
   declare isShown: boolean;
   /** Whether the dialog about a prize is closed. */
   declare isTold: boolean;
-  /** Whether the address for the prize of the dialog was just saved. */
+  /** Whether the address for the dialog's prize was just saved. */
   declare isSaved: boolean;
   declare draws: Draw[];
   /** Winning draws. Undefined until they are loaded. */

@@ -56,7 +56,7 @@ export class Rain extends View {
     misses: { state: true },
   };
   declare campaign: Schemas["Campaign"];
-  /** The user's shares of this rain. */
+  /** The user's shares from this rain. */
   declare catches: Catches;
   declare phase: Phase;
   /** Seconds until the round begins, or until it ends. */
@@ -114,7 +114,7 @@ export class Rain extends View {
     return this.campaign.rains.find((round) => round.ends_at_ms > now() && round.starts_at_ms !== played);
   }
 
-  /** Packets that may still have a share for this user. */
+  /** Packets that may still have an unclaimed share for this user. */
   get #left(): string[] {
     const round = this.#isPlaying ? this.campaign.rains.find((each) => each.starts_at_ms === this.#planned?.starts_at_ms) : undefined;
     const planned = this.campaign.rains.flatMap(({ packets }) => packets);

@@ -1,4 +1,4 @@
-/** Falling packets of a rain on one canvas. They don't move if the user prefers reduced motion. */
+/** A rain's falling packets on one canvas. They don't move if the user prefers reduced motion. */
 
 interface Drop {
   x: number;

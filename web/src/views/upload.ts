@@ -1,6 +1,6 @@
 /** A picture from a file, cropped and scaled down for the upload. */
 
-/** Size in pixels: twice that of the upper half of a packet on a phone. Transparent pixels become *fill*. */
+/** Size in pixels: twice a packet's upper half on a phone. Transparent pixels become *fill*. */
 export const COVER = { width: 892, height: 750, fill: "#9d0f23" };
 export const AVATAR = { width: 192, height: 192, fill: "#fbe7bd" };
 export const PRIZE = { width: 480, height: 480, fill: "#ffffff" };

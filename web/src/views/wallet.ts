@@ -153,7 +153,7 @@ export class Wallet extends View {
     const isOff = this.isBusy || performance.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
-      // An error of the previous amount does not apply to this one.
+      // An error about the previous amount does not apply to the new one.
       this.problem = undefined;
       const amount = typed(event.target, "amount");
       const amountFen = parseAmount(amount);

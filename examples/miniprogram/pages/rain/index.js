@@ -1,4 +1,4 @@
-/** A campaign's packets as a rain. Each packet that is hit is grabbed once. */
+/** A campaign's packets as a rain. A hit grabs each packet once. */
 
 const { ask, digits, money, now } = require("../../api");
 
