@@ -1,7 +1,7 @@
 """Load model of stacks in virtual time: it counts the grabs of a rush that each limit refuses.
 
-A fluid model in steps of 0.1 s. Each limit has a line with its refusals; 70% of the refused users
-retry after two seconds. docs/capacity.md has AWS's figures and the planning figures.
+The fluid model advances in steps of 0.1 s. Each limit has a line with its refusals; 70% of the
+refused users retry after two seconds. docs/capacity.md has AWS's figures and the planning figures.
 """
 
 from collections import deque

@@ -2,8 +2,8 @@
 
 The baseline is an empty script (1.00). Two other scripts, rewritten from their description,
 resemble those of many red-packet systems. Both store amounts as text in a list, and return less.
-Then whole claims, unpipelined: the production adapter calls the cache for an open packet and for an
-emptied one, and the baseline answers its winner and its loser.
+Then whole claims are measured without pipelining: the production adapter calls the cache for an
+open packet and for an emptied one, and the baseline answers its winner and its loser.
 """
 
 from collections.abc import Callable, Iterator

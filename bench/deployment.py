@@ -90,11 +90,11 @@ TABLES = {
     "shares": "SharesTable",
     "quotas": "QuotasTable",
 }
-"""Tables that claims write, by their names in memory."""
+"""Tables that claims write, keyed by their names in memory."""
 
 
 def indexes_of(template: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
-    """Return the key attributes of each index, by table."""
+    """Return the key attributes of each index, keyed by table."""
     return {
         table: {
             index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]]

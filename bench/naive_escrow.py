@@ -1,4 +1,4 @@
-"""Control of settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
+"""Control for settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
 
 A transaction settles 20 claims: each updates its outcome, credits its claimer and books an entry on
 both sides. All of them share the escrow's balance, which must be sufficient. Two payouts of one

@@ -44,7 +44,7 @@ from testing.platform.servers import some_servers
 from testing.platform.units import MeteredDynamo
 
 CASES = (
-    # Packets: number of shares, of claimed shares, and of shards.
+    # Packets, each with its numbers of shares, claimed shares and shards.
     *((10, claimed, 1) for claimed in (0, 4, 10)),
     *((100, claimed, 1) for claimed in (0, 57, 100)),
     *((101, claimed, 1) for claimed in (99, 101)),
@@ -88,7 +88,7 @@ def crowd_strong_reads() -> dict[str, float]:
             answers = rush(system, packet)
             assert answers["claimed"] == count
             flush.append(meter.strong_count)
-        # Reset the ids, so that each system has the same ones.
+        # Reset the ids, so that all systems have equal ids.
         server.admin.flushall()
         system = a_crowded_town(server.port)
         packet = system.send(life_ms=1)
@@ -149,7 +149,7 @@ def _view(book: Book, key: str, largest: dict[str, float]) -> None:
 
 
 def received_rcu_max() -> float:
-    """Return the maximum reads of a page of received shares, of 20,000 items."""
+    """Return the maximum read units for a page of a user's 20,000 received shares."""
     system = InMemorySystem()
     account = user_account(STRANGER.user_id)
     packets = [a_packet(greeting="恭喜发财，大吉大利", sender=a_person()) for _ in range(RECEIVED)]
@@ -186,12 +186,12 @@ def received_rcu_max() -> float:
 
 
 def campaign_rcu_max() -> float:
-    """Return the maximum reads of a user's GET of a campaign, except the first one of a day."""
+    """Return the maximum read units for a user's GET of a campaign, except each day's first."""
     return max(_campaign_rcus(real_prizes(CAMPAIGN_ID, 100))[1:])
 
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
-    """Return the cost of each GET: the first of the day, of new processes, of a running one."""
+    """Return the cost of each GET: the day's first, in new processes, and in a running process."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:

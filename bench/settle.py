@@ -36,7 +36,7 @@ from testing.platform.cloud import TABLES
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000
-"""Shares of the control, a fifth: its rate is that of one row, regardless of the packet's size."""
+"""Shares of the control. A fifth is enough, because one row limits its rate at any packet size."""
 
 PARTS = 5
 """Batch of template.yaml; the ledger spreads its shares over four times as many partitions."""

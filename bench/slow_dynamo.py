@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Seconds of unused capacity that a partition keeps; a few make a short run steady.
+"""Seconds of unused capacity that a partition keeps: so few that a short run is steady.
 """
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80

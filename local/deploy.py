@@ -100,7 +100,7 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     named after that call, which IAM lacks. The emulator also ignores the projection of a
     BatchGetItem and the attributes of a put, one of which `ForAnyValue` requires. The emulator
     reads the origins that may call an API under the parameter names of the API's own calls. Alarms
-    of silence become plain ones, because the emulator has no metric math.
+    about silence become plain alarms, because the emulator has no metric math.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]

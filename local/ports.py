@@ -15,7 +15,7 @@ class Ports:
     """One port for each program of a stack."""
 
     simulators: dict[str, int]
-    """Ports by provider."""
+    """Ports, keyed by provider."""
     front: int
     emulator: int
     cache: int

@@ -141,18 +141,18 @@ class Stack:
 
     @property
     def _simulators(self) -> dict[str, str]:
-        """Addresses by provider."""
+        """Addresses, keyed by provider."""
         return {name: f"http://{HOST}:{port}" for name, port in self.ports.simulators.items()}
 
     @property
     def _programs(self) -> dict[str, str]:
-        """Addresses by program."""
+        """Addresses, keyed by program."""
         simulated = {setups()[name].program: url for name, url in self._simulators.items()}
         return simulated | ({"wallet": self._access.wallet} if self._access.wallet else {})
 
     @property
     def _setups(self) -> dict[str, Setup]:
-        """Setups by provider, with a developer's own wallet in place of the simulated one."""
+        """Setups, keyed by provider; a developer's own wallet replaces the simulated wallet."""
         wallet, secret = self._access.wallet, self._access.wallet_secret
         return setups() | ({"host": OwnWallet(wallet, secret)} if wallet else {})
 
@@ -262,7 +262,7 @@ class Stack:
     def deploy(self, sources: Path, **parameters: str) -> None:
         """Deploy the tree *sources* over the running release; functions read their secrets again.
 
-        *parameters* replace those of the deployment before, and stay.
+        *parameters* replace the previous deployment's parameters, and stay.
         """
         with Building(self._say, self._log("build"), sources) as building:
             built = building.finish()

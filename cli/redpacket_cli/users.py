@@ -51,7 +51,7 @@ def move(
     reason: Annotated[str, typer.Option(help="For the audit log.")],
     key: Key = "",
 ) -> None:
-    """Move the remaining money of an account of campaign money to another one."""
+    """Move the remaining campaign money of one account to another account."""
     session, body = session_of(context), {"user": to, "reason": reason}
     session.screen.report(session.target.operator.post(_money_of(user), body, key=new_key(key)))
 

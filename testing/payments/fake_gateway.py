@@ -87,7 +87,7 @@ class FakeGateway(Gateway):
         self.ends_in_time = False
 
     def lapse(self) -> None:
-        """Leave the end of transfers to *next_state*, and delete the old ones."""
+        """Delete old transfers, and leave the end of the others to *next_state*."""
         since_ms = self.clock.now_ms() - self.remembers_ms
         for made in [*self.transfers.values()]:
             if made.created_at_ms < since_ms:

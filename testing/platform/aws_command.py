@@ -1,6 +1,6 @@
 """Part of the AWS CLI that the documents use, over botocore's models of the services.
 
-CI has no AWS CLI: PyPI has only its version 1, which rejects options of these documents. An
+CI has no AWS CLI: PyPI has only version 1, which rejects options in these documents. An
 operation or a parameter that AWS lacks also fails here.
 """
 

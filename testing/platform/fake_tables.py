@@ -29,7 +29,7 @@ _LISTS = tuple(partition for partition, _ in INDEXES.values())
 
 
 class FakeTable(MutableMapping[Key, Item]):
-    """Rows by key, by partition, and by the partitions of indexes; *watch* sees every write."""
+    """Rows, keyed by key, by partition, and by index partition; *watch* sees every write."""
 
     def __init__(self, watch: Callable[[Key, Item | None], None] = lambda *_: None) -> None:
         self._rows: dict[Key, Item] = {}

@@ -82,7 +82,7 @@ def _check_type(port: Parameter, made: object) -> None:
 
 
 class Process:
-    """Containers of a process, and use cases with their ports, by name."""
+    """Containers of a process, and use cases with their ports, keyed by name."""
 
     def __init__(self, **given: object) -> None:
         unknown = given.keys() - MEMBERS.keys()

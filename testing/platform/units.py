@@ -35,8 +35,8 @@ class Read:
 class MeteredDynamo:
     """Client of a FakeDynamo that records every read, and the units of every write. *projected* has
     the attributes of each index that lacks some, because a fake returns whole rows. *written* are
-    units by table, including those of *indexes*; *of_rows* excludes indexes, and is by the prefix
-    of the partition key.
+    units by table, including those of *indexes*; *of_rows* excludes indexes, and is keyed by the
+    prefix of the partition key.
     """
 
     def __init__(
@@ -165,6 +165,6 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
 
 
 def _number_bytes(text: str) -> int:
-    # Two digits a byte, one byte more, and another one for a sign.
+    # A byte for two digits, an additional byte, and another byte for a sign.
     digits = text.lstrip("-").replace(".", "").strip("0") or "0"
     return (len(digits) + 1) // 2 + 1 + text.startswith("-")

@@ -169,7 +169,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LotteryFacts:
-    """All facts of the ledger about one campaign's draws; *shares* are those of cash prizes."""
+    """All facts of the ledger about one campaign's draws; *shares* belong to cash prizes."""
 
     campaign_id: str
     prizes: list[Prize]
@@ -181,7 +181,7 @@ class LotteryFacts:
 
 @dataclass(frozen=True, slots=True)
 class OutsideFacts:
-    """All rows about outside money, read strongly; *withdrawn* is by user and day."""
+    """All rows about outside money, read strongly; *withdrawn* is keyed by user and day."""
 
     payments: list[Payment]
     returns: list[PaymentReturn]
@@ -316,7 +316,7 @@ def check_entries(
 ) -> list[Difference]:
     """I1: every balance is the sum of its entries, and transfers sum to zero.
 
-    postings.py checks the packet side of a transfer, outside.py that of payments and withdrawals.
+    postings.py checks the packet side of a transfer, outside.py the payment and withdrawal side.
     """
     by_account: dict[str, int] = defaultdict(int)
     by_transfer: dict[str, int] = defaultdict(int)
@@ -376,7 +376,7 @@ def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> 
 def check_year_sums(
     sums: Mapping[str, YearSums], entries: Iterable[Entry], packets: Iterable[PacketFacts]
 ) -> list[Difference]:
-    """I1: the sums that are stored with a balance, over all years, are those of its entries."""
+    """I1: the yearly sums that are stored with a balance add up to the sums of its entries."""
     wanted: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in entries:
         if entry.kind is TransferKind.SEND:

@@ -122,7 +122,7 @@ class World:
         return told | ({"I6"} if report.differences else set())
 
     def night_in_order(self) -> set[str]:
-        """Run a nightly comparison as the base of later ones; return the checks with
+        """Run a nightly comparison as the base for later runs; return the checks with
         differences.
         """
         self.system.pass_time(MOVING_MS + 1)

@@ -348,7 +348,7 @@ def pay(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def pay_outside(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Pay at the provider what was ordered there."""
+    """Pay an order at its provider."""
     if person.payments:
         payment_id, (channel, _) = chance.choice(list(person.payments.items()))
         if crowd.outside(channel, "pay", {"payment_id": payment_id, "payer": person.name}):

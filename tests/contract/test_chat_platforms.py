@@ -1,4 +1,4 @@
-"""Simulated chat platforms reject calls that the documentation of the real ones forbids."""
+"""Simulated chat platforms reject calls that the real platforms' documentation forbids."""
 
 import json
 from collections.abc import Iterator

@@ -778,7 +778,7 @@ def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
     assert fair.snapshot().commitment == shown
 
 
-# ---- draws by key
+# ---- draws, keyed by request
 
 
 def test_a_key_names_its_draw_permanently_and_no_other(fair: Fair) -> None:

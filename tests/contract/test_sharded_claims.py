@@ -113,7 +113,7 @@ def _some(packet: Packet, shard: int, number: int) -> list[str]:
 
 
 def _emptied_by_one_shard(caches: Boards, **changes: Any) -> tuple[Packet, dict[str, int]]:
-    """Return a packet whose shares all went to users of its first shard, by user."""
+    """Return a packet that users of its first shard emptied, with their share numbers."""
     packet = _loaded(caches, **changes)
     owned = {}
     for user_id in _some(packet, 0, packet.terms.count):

@@ -43,7 +43,7 @@ BATCH_MAX = 20
 
 @dataclass
 class Spent:
-    """Calls by name, as the cache and AWS saw them."""
+    """Calls, keyed by name, as the cache and AWS received them."""
 
     cache: Counter[str] = field(default_factory=Counter)
     aws: Counter[str] = field(default_factory=Counter)

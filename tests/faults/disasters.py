@@ -110,7 +110,7 @@ class Aftermath:
         elif self.kind is Disaster.RESTORE:
             self._restore(healing_town())
             self._cancel_some(healing_town())
-            # Repeat only with one merchant, because another one has none of its numbers.
+            # Repeat only with one merchant, because another merchant has none of these numbers.
             if len({setup.merchant for setup in self._of.setups}) == 1:
                 self._repeat(healing_town(), "repeats after a restore")
         elif self.kind is Disaster.LOSE:

@@ -92,7 +92,7 @@ def run_schedules(
 
 
 def run_on_all_cores(count: int, seed: int, *, of: str, is_naive: bool = False) -> Result:
-    """Run *count* schedules in one process per core; the result is the same."""
+    """Run *count* schedules in one process per core, with the result of a single process."""
     total = Result()
     starts = range(seed, seed + count, _CHUNK)
     sizes = [min(_CHUNK, seed + count - start) for start in starts]

@@ -1,4 +1,4 @@
-"""Shared parts of both runs of a thousand: calls that fail or kill, and a last line of JSON."""
+"""Shared parts of both thousand-item runs: failing or killed calls, and a last JSON line."""
 
 import argparse
 import json

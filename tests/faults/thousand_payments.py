@@ -36,8 +36,7 @@ IN_FEN, OUT_FEN = 100, 60
 TIMES_OUT_BEFORE = 0.05
 TIMES_OUT_AFTER = 0.10
 DIES = 0.005
-"""Probability of a crash at a call of the provider; a tenth of it at the more frequent calls of
-tables.
+"""Probability of a crash at a provider call; a tenth of it at the more frequent table calls.
 """
 
 SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
@@ -193,7 +192,7 @@ def run(count: int, seed: int) -> tuple[Town, list[Difference]]:
 
 
 def run_naively(count: int, seed: int) -> Town:
-    """Do the same with the naive control instead of the dispatcher and the sweep."""
+    """Move the money with the naive control instead of the dispatcher and the sweep."""
     town = Town(count, seed)
     town.pay_in()
     town.run_functions(20)

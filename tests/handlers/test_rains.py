@@ -228,7 +228,7 @@ def test_no_number_of_rains_hides_another(
 def test_a_round_that_can_not_be_read_hides_no_other(
     system: InMemorySystem, sponsor: HttpUser, plan: Plan, rounds: str
 ) -> None:
-    """The role of sends may put any row among a campaign's packets."""
+    """The send role may put any row among a campaign's packets."""
     (first, _) = sponsor.post(PATH, plan()).json()["rains"]
     junk = to_wire({**keys.rain("gala", f"{first['ends_at_ms']}#0"), "rounds": rounds})
     system.dynamo.put_item(TableName="campaigns", Item=junk)

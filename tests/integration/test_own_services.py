@@ -29,7 +29,7 @@ def _until(ask: Callable[[], dict[str, Any]], is_done: Callable[[dict[str, Any]]
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Stack]:
-    """Yield a stack whose users, payments and withdrawals are those of the examples."""
+    """Yield a stack with the wallet and the issuer of the examples."""
     ports, others = Ports.free(), Ports.free()
     wallet, issuer = f"http://{HOST}:{others.front}", f"http://{HOST}:{others.cache}"
     secret = tmp_path / "own-wallet.json"

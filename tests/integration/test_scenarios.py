@@ -235,7 +235,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     answers.append(crowd[0].draw("double-eleven"))
     assert answers[-1].json()["attempts_left"] == 0
 
-    # No user won twice, no prize was won beyond its stock, and the operator sees the same.
+    # No user won twice, no prize was won beyond its stock, and the operator's list agrees.
     pages = [user.http.get("/campaigns/double-eleven/draws").json()["items"] for user in crowd]
     wins = [[item["prize"]["prize_id"] for item in page if item["prize"]] for page in pages]
     assert max(len(won) for won in wins) <= 1

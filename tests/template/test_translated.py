@@ -49,7 +49,7 @@ SHARED = partial(_change, "LayerVersion", "SharedLayer", "ContentUri", "s3://art
 
 
 def _some(template: dict[str, Any]) -> None:
-    """Change a layer of three functions, the code of another one, and the memory of a third one."""
+    """Change a layer of three functions, and the code and the memory of one other function each."""
     _change("LayerVersion", "PassphraseLayer", "ContentUri", "s3://artifacts/new", template)
     _change("Function", "SendFunction", "CodeUri", "s3://artifacts/new", template)
     _change("Function", "ProfileFunction", "MemorySize", 2048, template)

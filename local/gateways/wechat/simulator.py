@@ -410,7 +410,7 @@ class WeChat(Provider):
         if not statement.lines:
             raise Refused(400, "NO_STATEMENT_EXIST", "nothing happened on this day")
         content = write(statement.lines).encode()
-        # The hash is that of the correct file; a damaged one differs from it.
+        # The hash belongs to the correct file, so a damaged file does not match it.
         hash_value = sha1(content, usedforsecurity=False).hexdigest()
         if statement.is_damaged:
             content = content[: len(content) // 2]

@@ -50,7 +50,7 @@ class GatewayKeys:
     private_key: rsa.RSAPrivateKey
     merchant: Merchant
     certificates: dict[str, rsa.RSAPublicKey]
-    """Keys of the merchant's certificates, by serial number; an earlier one stays valid."""
+    """Keys of the merchant's certificates, keyed by serial number; earlier ones stay valid."""
     merchant_file: Path
 
     @classmethod

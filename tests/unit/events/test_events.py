@@ -51,7 +51,7 @@ def test_events_of_a_packet_have_the_order_of_its_sequence() -> None:
     assert len({event["id"] for event in told}) == len(told)
     assert len({event["sequence"] for event in told}) == len(told)
     assert all(event["data"]["sender"] == "ann@host" for event in told)
-    # The format is that of CloudEvents.
+    # The format is CloudEvents.
     sent = told[0]
     assert (sent["specversion"], sent["source"]) == ("1.0", "https://api.example")
     assert sent["subject"] == sent["data"]["packet_id"]

@@ -231,7 +231,7 @@ def test_an_erased_user_has_no_notices_and_their_rows_expire(events: EventSystem
 def test_a_notice_that_can_not_be_read_hides_no_other(
     events: EventSystem, row: dict[str, Any]
 ) -> None:
-    """The roles of grabs and of events may write any notice of any user."""
+    """The grab and event roles may write any notice for any user."""
     now_ms = events.clock.now_ms()
     repository = _noted(events, [now_ms])
     wire = to_wire({**partition("ann"), **row})

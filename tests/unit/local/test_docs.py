@@ -185,7 +185,7 @@ CHINESE = {
     )
     for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
 }
-"""Chinese pages by the English page of the same name."""
+"""Chinese pages, keyed by the English page of the same name."""
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)

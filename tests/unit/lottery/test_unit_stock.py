@@ -1,4 +1,4 @@
-"""Count of a prize's units with hundreds of thousands of wins."""
+"""Unit count of a prize with hundreds of thousands of wins."""
 
 from dataclasses import replace
 from typing import Any

@@ -46,7 +46,7 @@ def send(system: InMemorySystem, *recipients: str) -> Packet:
 def test_a_packet_that_can_not_be_read_hides_no_other_of_its_campaign(
     forged: dict[str, Any],
 ) -> None:
-    """The role of sends may put any packet, and name it in any campaign."""
+    """The send role may put any packet, and name it in any campaign."""
     system = InMemorySystem()
     campaign = a_campaign(campaign_id="rain", starts_at_ms=NOW_MS, ends_at_ms=NOW_MS + 120_000)
     system.campaigns.create(campaign)

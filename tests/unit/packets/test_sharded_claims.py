@@ -26,7 +26,7 @@ def _users_of(packet: Packet, part: int, number: int) -> list[str]:
 
 
 def _emptied(system: InMemorySystem) -> tuple[Packet, dict[str, int]]:
-    """Return a packet whose shares all went to users of its first shard, by user."""
+    """Return a packet that users of its first shard emptied, with their share numbers."""
     packet = _sent(system)
     users = _users_of(packet, 0, packet.terms.count)
     return packet, {user: system.grab(packet, user).share.share_no for user in users}

@@ -124,7 +124,7 @@ class _Schedule:
         )
 
     def run(self, hour: int, days: int = 0, **event: Any) -> dict[ProviderName, list[str]]:
-        """Advance some days, and run at an hour; return the compared days by provider."""
+        """Advance some days, and run at an hour; return the compared days, keyed by provider."""
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000

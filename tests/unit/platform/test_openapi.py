@@ -1,4 +1,4 @@
-"""File openapi.json: its bytes, routes, problems and answers are those of the code."""
+"""File openapi.json: its bytes, routes, problems and answers agree with the code."""
 
 import json
 import re

@@ -130,7 +130,7 @@ def _export_writes(folder: Path, random: Random, before: Rows, writes: list[Writ
 
 
 def _differing(folder: Path, seed: int) -> set[str]:
-    """Return the differences between a full export's rows and those of its chain of increments."""
+    """Return the rows in which a full export and its chain of increments differ."""
     random = Random(seed)
     nights = [_history(random) for _ in range(3)]
     whole = len(nights)

@@ -26,7 +26,7 @@ def town() -> InMemorySystem:
 
 
 def _night(system: InMemorySystem) -> tuple[set[str], set[str]]:
-    """Return the SQL checks that find a difference, and those of whole ledgers that do."""
+    """Return the SQL checks and the whole-ledger checks that find a difference."""
     system.pass_time(MOVING_MS + 1)
     result = system.reconcile()
     by_python = system.ledger_state().checked([], [])
