@@ -31,7 +31,6 @@ _CAUSES = {
     ActionKind.CAMPAIGN_MARK_REMOVED,
 }
 """Kinds of actions that reconciliation accepts as causes; two roles may mark rows as such."""
-"""
 
 _HOUR_MS = 3_600_000
 _COUNTED_MAX = 1_000
