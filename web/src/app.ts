@@ -46,7 +46,7 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   lost: "lost",
 };
 
-/** Storage key of a flag: this device's user was already asked for a name. */
+/** Storage key of a flag: the page has already asked this device's user for a name. */
 const OFFERED = "redpacket.face-offered";
 /** Milliseconds after the first amount before the name sheet opens. */
 const OFFER_MS = 1800;

@@ -23,7 +23,7 @@ interface Journey {
 }
 
 const SLOT = "redpacket.sign-in";
-/** Tokens live in memory, so the provider redirects back to the page that asked: users' or operators'. */
+/** Tokens live in memory, so the provider redirects back to the page that started the sign-in: the users' page or the console. */
 export const HOME = location.pathname.startsWith("/operator") ? "/operator" : "/";
 export const BACK = `${HOME === "/" ? "" : HOME}/signed-in`;
 

@@ -70,7 +70,7 @@ test("a code with this tab's state signs in once and returns to the previous pat
 });
 
 for (const search of ["?code=attackers", "?code=attackers&state=", "?code=attackers&state=null", "?state=S"]) {
-  test(`somebody else's answer ${search} signs nobody in`, async () => {
+  test(`another person's answer ${search} signs no one in`, async () => {
     const state = leave("/send");
 
     const [arrived, sent] = await back(search.replace("=S", `=${state}`), { token: "jwt" });

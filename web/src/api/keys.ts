@@ -1,4 +1,4 @@
-/** Writes in progress, kept across a reload: the same key and body are sent again. */
+/** Writes in progress, which survive a reload: a repeat sends the same key and body. */
 
 import type { Store } from "../store.ts";
 
@@ -11,14 +11,14 @@ export interface Pending<Body> {
 
 export class PendingWrites {
   readonly #store: Store;
-  /** Also kept here, because a storage may be cleared while the page is open. */
+  /** Copy in memory, because the storage may be cleared while the page is open. */
   readonly #memory = new Map<string, string>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** Returns the write in progress as *name* for *user*, if any. */
+  /** Returns *user*'s write in progress named *name*, if any. */
   find<Body>(name: string, user: string): Pending<Body> | undefined {
     const text = this.#memory.get(name) ?? this.#store.getItem(slot(name));
     if (!text) return undefined;

@@ -168,7 +168,7 @@ const en: Record<Own, string> = {
   take_prize: "Nice",
 };
 
-/** Returns a text of these views or of the page, in the current language. */
+/** Returns a text from these views or the page, in the current language. */
 export function t(word: Word, params?: Params): string {
   if (!(word in zh)) return pageWord(word as PageWord, params);
   return fill((language() === "en" ? en : zh)[word as Own], params);

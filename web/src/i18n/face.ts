@@ -59,7 +59,7 @@ const en: Record<Own, string> = {
   seal_long: "Dragon",
 };
 
-/** Returns a text of the sheet or of the page, in the current language. */
+/** Returns a text from the sheet or the page, in the current language. */
 export function t(word: Own | PageWord, params?: Params): string {
   if (!(word in zh)) return pageWord(word as PageWord, params);
   return fill((language() === "en" ? en : zh)[word as Own], params);

@@ -64,7 +64,7 @@ const en: Record<FrameWord, string> = {
 
 export const frame = { zh, en };
 
-/** Returns a text of the frame, in the current language. */
+/** Returns one of the frame's texts, in the current language. */
 export function f(word: FrameWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

@@ -6,7 +6,7 @@ import { now } from "../now.ts";
 import { device } from "../store.ts";
 import { OTHERS } from "./others/index.ts";
 
-/** Tag of a language of the page: a language of the source, or a folder of web/languages/. */
+/** Tag of a page language: a language of the source, or a folder in web/languages/. */
 export type Language = string;
 /** Language of the texts in the source. */
 export type Written = "zh-CN" | "en";
@@ -54,7 +54,7 @@ function load(wanted: Language): void {
   );
 }
 
-/** Translates a text of the source to the current language. */
+/** Translates a source text to the current language. */
 export function translate(text: string): string {
   return catalogs.get(language())?.[text] ?? text;
 }
@@ -95,7 +95,7 @@ export function speakOfMoney(isMoney: boolean): void {
   unitWords = isMoney ? OF_MONEY : OF_OTHERS;
 }
 
-/** Translates a text of the source, and fills in each `{name}` from *params* or from the unit's words. */
+/** Translates a source text, and fills in each `{name}` from *params* or from the unit's words. */
 export function fill(text: string, params: Params = {}): string {
   return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? translate(String(unitWords[name] ?? ""))));
 }

@@ -146,7 +146,7 @@ const en: Record<PacketWord, string> = {
   verify: "Check that it is fair",
 };
 
-/** Returns a text of the packet, in the current language. */
+/** Returns one of the packet's texts, in the current language. */
 export function p(word: PacketWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

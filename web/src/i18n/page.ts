@@ -75,7 +75,7 @@ const en: Record<Word, string> = {
   proof_large: "This packet is too large for a page; use the offline verifier",
 };
 
-/** Returns a text of the page, in the current language. */
+/** Returns one of the page's texts, in the current language. */
 export function t(word: Word, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

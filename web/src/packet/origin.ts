@@ -1,4 +1,4 @@
-/** Distinguishes an API that refuses this page's origin from one that is down, which look the same to a page. */
+/** Distinguishes an API that refuses this page's origin from an unavailable API: to a page, both look the same. */
 
 import { Problem } from "../api/problems.ts";
 import type { Config } from "../config.ts";

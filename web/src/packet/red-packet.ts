@@ -229,7 +229,7 @@ export class RedPacket extends LitElement {
   };
 }
 
-/** Returns the user of a token. A renewed token for the same user does not reload the packet. */
+/** Returns the user whom a token names. A renewed token for the same user does not reload the packet. */
 function holder(token: unknown): string | undefined {
   return typeof token === "string" ? (claimsOf(token).sub ?? token) : undefined;
 }

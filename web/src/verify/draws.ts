@@ -66,7 +66,7 @@ export function choose(odds: string, point: number): string | null | undefined {
   const prizes = listed ? listed.split(",").map((entry) => entry.split(":")) : [];
   const total = prizes.reduce((sum, [, weight]) => sum + Number(weight), Number(miss));
   if (total === 0) return null;
-  // This uses the same double arithmetic as the Lua script that drew.
+  // Use the double arithmetic of the Lua script that drew.
   let place = Math.floor((point / 2 ** POINT_BITS) * total);
   for (const [prizeId, weight] of prizes) {
     place -= Number(weight);

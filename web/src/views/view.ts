@@ -105,7 +105,7 @@ export function loadingView(): TemplateResult {
   </div>`;
 }
 
-/** Renders a placeholder for a text or number that is still loading. */
+/** Renders a placeholder for text or a number that is still loading. */
 export function boneView(): TemplateResult {
   return html`<i class="bone" aria-hidden="true"></i>`;
 }
