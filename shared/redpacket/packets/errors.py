@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class ClaimRefused(Rejected):
-    """Base of the refusals that a grab and an open have in common."""
+    """Base class of refusals that grabs and opens have in common."""
 
 
 class SendRefused(Rejected):
-    """Base of the refusals of sends."""
+    """Base class of refusals specific to sends."""
 
 
 class SplitImpossible(SendRefused):

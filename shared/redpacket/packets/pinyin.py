@@ -1,4 +1,4 @@
-"""Comparison of phrases by their characters (简体, 繁體), writing and sound (拼音)."""
+"""Comparison of phrases by characters (简体, 繁體), writing and sound (拼音)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def simplified(text: str) -> str:
-    """Return a text in simplified characters."""
+    """Return *text* in simplified characters."""
     return text if text.isascii() else _converter().convert(text)
 
 

@@ -1,4 +1,4 @@
-"""Ports of packets: Protocols with a test double or a second adapter, or for other contexts."""
+"""Packet ports: Protocols with a test double or a second adapter, or for other contexts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from redpacket.platform.idempotency import Request
 
 SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
-"""Form of a sent list cursor: a sort key."""
+"""Pattern of a cursor in the list of sent packets: a sort key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentItem:
-    """Row of a user's sent packets."""
+    """Item in a user's list of sent packets."""
 
     packet_id: str
     total_fen: int
@@ -46,25 +46,25 @@ class Settled:
 
 
 class Unreadable(NamedTuple):
-    """Malformed key of a row of SharesTable."""
+    """Malformed key of a row in SharesTable."""
 
     pk: str
     sk: str
 
 
 class ClaimCache(Protocol):
-    """Cache that keeps most users off the ledger and decides no money; it has a test double."""
+    """Cache that spares the ledger most users, but decides no money; tests have a double."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Return the user's permanent share number; a packet with rules returns PACKET_GATED."""
+        """Return the user's permanent share number, or PACKET_GATED if the packet has rules."""
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        """Return a share number of a packet with rules; *terms* come from `grab`."""
+        """Return the user's share number in a packet with rules; *terms* come from `grab`."""
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Admit a user to open within *life_ms*, unless *admitted_max* others are admitted."""
+        """Admit a user for *life_ms* to open a share, unless *admitted_max* others are admitted."""
 
     def load(
         self,
@@ -74,37 +74,37 @@ class ClaimCache(Protocol):
         *,
         is_new: bool = False,
     ) -> None:
-        """Add *shares* of a *shard*, or of a whole packet if that is unsharded or not open.
+        """Load the *shares* of a *shard*, or of a whole packet if it is unsharded or not open.
 
-        The id of a packet that *is_new* is not public yet, so the cache sees every claim.
+        If the packet *is_new*, its id is not public yet, so the cache will see every claim.
         """
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
-        """Return whether the cache lost no data of a packet; then its refusals are certain."""
+        """Return whether the cache has every claimer of a packet, so that refusals are certain."""
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
-        """Return whether a shard is loaded, beyond noted users."""
+        """Return whether a shard is loaded, and does not just have noted users."""
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Remove a number from a user, because another user owns it."""
+        """Remove a share number from a user, because another user owns the share."""
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Replace a number with the user's durable one, and offer the former again."""
+        """Replace a share number with the user's durable number, and offer the former again."""
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Remove a number from a user, and offer it again."""
+        """Remove a share number from a user, and offer the number again."""
 
     def close(self, packet_id: str) -> None:
-        """Return "expired" from now on, except to owners of shares."""
+        """Answer "expired" from now on, except to owners of shares."""
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        """Return all users of a small emptied packet in one read, otherwise None."""
+        """Return all owners of a small emptied packet in one read, or None for other packets."""
 
 
 class ShardCache(ClaimCache, Protocol):
-    """Claim cache that treats a shard as a packet, under the id of `packets/model/packet.shard_id`.
+    """Claim cache that treats a shard as a packet; `packets/model/packet.shard_id` makes the ids.
 
-    It has a test double. Numbers are local to the shard, from 1; a negative one comes from `note`.
+    Tests have a double. Numbers are local to the shard, from 1; `note` stores negative numbers.
     """
 
     def load(
@@ -116,52 +116,52 @@ class ShardCache(ClaimCache, Protocol):
         is_new: bool = False,
         is_whole: bool = True,
     ) -> None:
-        """Load a shard, or an unsharded packet; refusals are certain only if *is_whole*."""
+        """Load a shard or an unsharded packet; its refusals are certain only if *is_whole*."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
-        """Store numbers of users who have none here, even if the shard is not loaded."""
+        """Store the numbers of users without a number here, even if the shard is not loaded."""
 
 
 class LoadTurns(Protocol):
-    """Locks for callers that repair the cache while others wait; it has a test double."""
+    """Locks for callers that repair the cache while others wait; tests have a double."""
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
-        """Return True to the one caller that should search for owners lost by the cache."""
+        """Return True to the one caller that should search for owners whom the cache lost."""
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        """Return True to the one caller that should load a shard within *life_ms*; others wait."""
+        """Return True to the one caller that should load a shard within *life_ms*."""
 
     def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
-        """Change the remaining time of a load's lock; 0 ends it."""
+        """Change the remaining time of a load's lock; 0 releases the lock."""
 
 
 class Quotas(Protocol):
-    """Cached quota reservations, which spare the ledger requests by users with a full quota.
+    """Cached quota reservations, so that users with a full quota cause no ledger requests.
 
-    The ledger decides: lost or leftover reservations cost no user a share, because a FULL user
-    passes if the ledger has fewer claims. It has a test double.
+    The ledger decides. Lost or leftover reservations cost no user a share, because a user with a
+    FULL quota passes if the ledger has fewer claims. Tests have a double.
     """
 
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
-        """Reserve a share for this packet and a listed user; *claimed_count* is the ledger's."""
+        """Reserve a share of this packet for a listed user; *claimed_count* is from the ledger."""
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:
-        """Return whether a user is on a campaign's list, or None if it is not loaded."""
+        """Return whether a user is on a campaign's list, or None if the list is not loaded."""
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
         """Release an unused reservation."""
 
 
 class PacketReader(Protocol):
-    """Reader of packets and of the permanent outcomes of their shares, for other contexts."""
+    """Reader of packets and their shares' permanent outcomes, for other contexts."""
 
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return a packet."""
 
     def find_packet_of_payment(self, number: str) -> Packet | None:
-        """Return the packet of a payment's number."""
+        """Return the packet that the payment with this number funds."""
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
@@ -172,29 +172,28 @@ class PacketReader(Protocol):
         """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
-        """Return the claimed or refunded shares among at most 100."""
+        """Return the claimed or refunded shares among at most 100 references."""
 
     def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
         """Return the claimed or refunded shares of one shard, by number."""
 
     def scan_shard_shares(self, packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
-        """Yield one shard's claimed or refunded shares above *after_no*, lazily by partition."""
+        """Yield a shard's claimed or refunded shares above *after_no*, one partition at a time."""
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
         """Return a page of shares, eventually consistent, and the start of the next one.
 
-        They are sorted by number, and first by partition if there are several. *after_no* is 0 or a
-        returned start; a negative one encodes a partition. A page may be short or empty without
-        being the last.
+        They are sorted by partition, then by number. *after_no* is 0 or a returned start; a
+        negative value encodes a partition. A page may be short or empty without being the last.
         """
 
     def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         """Return the existing claimer rows of these users."""
 
     def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
-        """Return the claimer rows of a prize packet, of which a user may win several shares."""
+        """Return these users' claimer rows of a prize packet, possibly several rows per user."""
 
 
 class PacketScheduler(PacketReader, Protocol):
@@ -206,7 +205,7 @@ class PacketScheduler(PacketReader, Protocol):
     def reschedule(
         self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
     ) -> None:
-        """Set an open prize packet's end, unless a newer one did or *only_later* forbids it."""
+        """Set an open prize packet's end, unless a newer version did or *only_later* forbids it."""
 
 
 class Pages(Protocol):
@@ -220,7 +219,7 @@ class Pages(Protocol):
 
 
 class Funding(Protocol):
-    """Funding of packets, also of the lottery's prizes."""
+    """Funding of packets, including packets for lottery prizes."""
 
     def fund(
         self,
@@ -230,25 +229,25 @@ class Funding(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> str:
-        """Debit the sender and store the packet, once for each request; return its first packet id.
+        """Debit the sender and store the packet, once per request; return the first packet id.
 
-        Also count *spent*. A campaign's packet also debits the budget. An UNPAID packet only counts
-        as open. Raises CampaignPaused, CampaignEnded, InsufficientFunds, and AllowanceMoved if
-        *spent* is outdated.
+        Also count *spent*, and debit the budget for a campaign's packet. An UNPAID packet moves no
+        money and only counts as open. Raises CampaignPaused, CampaignEnded, InsufficientFunds, and
+        AllowanceMoved if *spent* is outdated.
         """
 
     def find_sent(self, request: Request) -> str | None:
-        """Return the request's packet id, if it was executed."""
+        """Return the request's packet id if the request was executed."""
 
 
 class Ledger(Protocol):
-    """Accounts and entries, for payments and the reconciliation."""
+    """Accounts and entries, for payments and reconciliation."""
 
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, or 0 for an account without entries."""
 
     def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
-        """Set an UNPAID packet to CANCELLED, unless a payment was credited first."""
+        """Set an UNPAID packet to CANCELLED; return False if a payment was credited first."""
 
     def list_entries(
         self, account: str, cursor: str | None, limit: int
@@ -266,21 +265,21 @@ class WorkLists(Protocol):
     """Work lists that lag and therefore only name candidates, for payments."""
 
     def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets sent before *until_ms* that wait for their payment."""
+        """Return ids of packets that were sent before *until_ms* and wait for their payment."""
 
     def delay(self, packet_id: str, until_ms: int) -> None:
-        """Hide a packet of the sweep's lists until *until_ms*."""
+        """Hide a packet from the sweep's lists until *until_ms*."""
 
 
 class PayoutQueue(Protocol):
-    """Queue of claims for the payout function, at least once; it has a test double."""
+    """At-least-once queue of claims for the payout function; tests have a double."""
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
         """Queue claims for settlement after *delay_s* seconds, at most 900."""
 
 
 class Phrases(Protocol):
-    """Comparison of passphrases by libraries that are slow to import; the lottery also uses it."""
+    """Passphrase comparison with libraries that are slow to import; the lottery also uses it."""
 
     def simplified(self, text: str) -> str:
         """Return *text* in simplified characters (简体)."""
@@ -290,16 +289,16 @@ class Phrases(Protocol):
 
 
 class DeadLetters(Protocol):
-    """Messages that exceeded their receive limit; it has a test double."""
+    """Queue of messages that exceeded their receive limit; tests have a double."""
 
     def count(self) -> int:
         """Return the approximate number of messages."""
 
 
 class Pictures(Protocol):
-    """Pictures that users uploaded; unused ones are deleted after a day.
+    """Store of uploaded pictures; unused pictures are deleted after a day.
 
-    It has a test double.
+    Tests have a double.
     """
 
     def put(

@@ -1,4 +1,4 @@
-"""Field types of packets, which several answers share, with bounds, descriptions and examples."""
+"""Packet field types that several answers share, with bounds, descriptions and examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request bodies of grab, open and thanks, in their own module for a short cold start."""
+"""Request bodies for grab, open and thanks, in their own module for a short cold start."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def claim_view(claim: Claim) -> packets.Claim:
 
 
 def thanked_view(packet_id: str, share_no: int, thanks: Thanks) -> packets.Thanked:
-    """Return the thanks that are stored for a share."""
+    """Return the stored thanks for a share."""
     return {
         "packet_id": packet_id,
         "share_no": share_no,

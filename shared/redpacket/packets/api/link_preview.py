@@ -1,7 +1,7 @@
-"""Previews of packet links for crawlers of chats, which run no scripts.
+"""Previews of packet links for chat crawlers, which run no scripts.
 
-A preview names the greeting and the sender, never an amount. Exclusive packets, prizes and unknown
-ids have the same neutral preview, so that it does not reveal whether a packet exists.
+A preview contains the greeting and the sender, never an amount. Exclusive packets, prizes and
+unknown ids have the same neutral preview, which does not reveal whether a packet exists.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SECURITY_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Preview of a link in a chat; *cover_url* None is the page's own picture."""
+    """Preview of a link in a chat; if *cover_url* is None, it shows the page's own picture."""
 
     title: str
     description: str
@@ -34,12 +34,12 @@ NEUTRAL = Preview("红包", "点开看看手气")
 
 
 def preview_of(greeting: str, sender: str, cover_url: str | None) -> Preview:
-    """Return the preview of a packet that everybody with its link may see."""
+    """Return the preview of a packet that anyone with the link may see."""
     return Preview(greeting or NEUTRAL.title, f"{sender}发来一个红包，快来领取", cover_url)
 
 
 def page_of(preview: Preview, packet_id: str, base_url: str) -> str:
-    """Return the document, which redirects people whose browsers look like crawlers to the page."""
+    """Return the HTML document, which redirects users mistaken for crawlers to the page."""
     url = f"{base_url}/packets/{packet_id}"
     tags = {
         "og:type": "website",

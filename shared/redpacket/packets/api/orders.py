@@ -1,4 +1,4 @@
-"""Conversion of request bodies to orders, with the deployment's limits."""
+"""Conversion of request bodies to orders, within the deployment's limits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
 
 
 def order_of_body(body: SendBody, sender: User, request: Request) -> SendOrder:
-    """Return the order that the sender's balance or a campaign pays. Raises CampaignNotFound."""
+    """Return an order paid by the sender's balance or a campaign. Raises CampaignNotFound."""
     # By default a campaign's packet expires with the campaign.
     is_until_the_end = body.campaign_id and "expires_in_s" not in body.model_fields_set
     kind = Kind(body.kind)
@@ -120,13 +120,16 @@ _ADVICE = "Send more, smaller shares, or deposit the money: another operator can
 
 
 _FEW_SHARES = 9
-"""Maximum shares of a packet that counts even for the treasury, because few people can claim it."""
+"""Maximum shares of a packet that counts even for the treasury, because few users can claim one."""
 
 
 def spend_of(
     request: RequestOf[Any], *orders: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return how sends count toward the limit; the treasury's only for few or chosen claimers."""
+    """Return the function that counts sends toward the operator's limit, or None.
+
+    The treasury's sends count only if few users, or only chosen users, can claim a share.
+    """
     is_treasury = not request.scopes.isdisjoint(TREASURERS)
     fen = sum(
         chosen_fen(order)

@@ -1,4 +1,4 @@
-"""Ids of packets, their payments and pictures, verified before any read."""
+"""Ids of packets, payments and pictures, verified before any read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redpacket.platform.settings import settings
 PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
 _PAYMENT_ID_BYTES = 16
 
-# Id of the last loaded packet, and "." with a shard if the packet has more shards to load.
+# Id of the last loaded packet, followed by "." and a shard if more of its shards must be loaded.
 PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
 
 
@@ -45,7 +45,7 @@ def new_payment_id() -> str:
 
 
 def new_picture_id(owner_id: str | None) -> str:
-    """Return a new id of a picture; ids of a user's covers share a prefix."""
+    """Return a new picture id; the ids of one user's covers share a prefix."""
     random_text = secrets.token_urlsafe(RANDOM_BYTES)
     prefix = picture.owner_prefix(owner_id) if owner_id else ""
     return prefix + random_text[len(prefix) :]

@@ -1,4 +1,4 @@
-"""References to packets whose ids an operator may not see, and parameters that accept them."""
+"""References to packets whose ids an operator may not see, and parameters for references."""
 
 from __future__ import annotations
 
@@ -56,22 +56,22 @@ def packet_cursor_of(text: str) -> str:
 
 
 def packet_ref(packet_id: str) -> str:
-    """Return the reference of a packet."""
+    """Return the reference to a packet."""
     return seal(_REFS, packet_id, containers.platform.seed_keys)
 
 
 def packet_cursor(place: str | None) -> str | None:
-    """Return the `next` of *place*, which may contain a packet's id."""
+    """Return the sealed cursor for *place*, which may contain a packet's id."""
     return place and seal(_CURSORS, place, containers.platform.seed_keys)
 
 
 def may_see_id(request: HttpRequest, packet: Packet) -> bool:
-    """Return whether the operator acts on *packet*, and may see its id, which allows claims."""
+    """Return whether the operator may see the id of *packet*, because their scope covers it."""
     return not request.scopes.isdisjoint(OPERATORS if packet.rules.campaign_id else ADMINS)
 
 
 def without_ids(request: HttpRequest, view: View) -> View:
-    """Return *view* with references for packet ids, unless the operator acts on all packets."""
+    """Return *view* with references in place of packet ids, unless the scope covers all packets."""
     return cast("View", _referring(view)) if request.scopes.isdisjoint(ADMINS) else view
 
 

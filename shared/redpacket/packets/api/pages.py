@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
-"""Milliseconds after a close until every replica has the final pages, with a wide margin."""
+"""Milliseconds after a close by which every replica surely has the final pages."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
@@ -70,7 +70,7 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
-    """Return a public packet without a token; edge caches may store it for one second.
+    """Return a packet to readers without a token; edge caches may store the page for one second.
 
     Raises PacketNotFound, also for exclusive packets and for prizes.
     """
@@ -82,7 +82,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
 
 
 def preview_page(request: HttpRequest) -> HttpAnswer[str]:
-    """Return the HTML preview of a packet's link for chats."""
+    """Return the HTML preview of a packet link, for chats."""
     packet_id = packet_id_of(request)
     packet = containers.packets.repository.find_packet(packet_id)
     preview = link_preview.NEUTRAL
@@ -99,9 +99,9 @@ def preview_page(request: HttpRequest) -> HttpAnswer[str]:
 
 
 def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
-    """Return an uploaded picture that no browser can interpret as anything else.
+    """Return an uploaded picture with headers that stop browsers from treating it as a page.
 
-    Raises PictureNotFound. Caches store it for an hour, because an operator may remove it.
+    Raises PictureNotFound. Caches keep it for only an hour, because an operator may remove it.
     """
     picture = containers.packets.pictures.find(picture_id_of(request))
     if picture is None:
@@ -115,11 +115,11 @@ def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
 
 
 def _feed_caching(packet: Packet) -> str:
-    # An eventually consistent read may miss a new final page.
+    # Shortly after the close, an eventually consistent read may miss a final page.
     is_settled = (
         containers.platform.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
     )
-    # A closed packet never changes, but a nickname may be erased.
+    # Even a closed packet's page can change, because a nickname may be erased.
     while_open, once_closed = FEED_CACHING
     return once_closed if packet.end and is_settled else while_open
 
@@ -136,7 +136,7 @@ def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
 
 
 def _users_of(record: Record, viewer: User | None = None) -> views.UserPresenter:
-    """Return the users on a page from ProfilesTable; money rows have no names."""
+    """Return the users on a page, from ProfilesTable, because money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     claimers = [share.claimer for share in shares if share and share.claimer]
     return _presenter([record.packet.sender, *claimers], viewer)
@@ -159,7 +159,7 @@ def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
 
 
 def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
-    """Return packets that the caller sent, newest first, with the year's totals."""
+    """Return the packets that the caller sent, newest first, with the year's totals."""
     guards.guard_read(request)
     page = list_sent(
         request.user.user_id,
@@ -174,7 +174,7 @@ def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
 
 
 def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
-    """Return shares that the caller received, newest first, with the year's totals."""
+    """Return the shares that the caller received, newest first, with the year's totals."""
     guards.guard_read(request)
     page = list_received(
         request.user.user_id,
@@ -198,7 +198,7 @@ def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
 
 
 def health(request: HttpRequest) -> HttpAnswer[operators.Health]:  # noqa: ARG001 - a route takes a request
-    """Return the API's health and version, and a unit of account other than the yuan."""
+    """Return the API's health and version, and the unit of account if it is not the yuan."""
     shown: operators.Health = {"status": "ok", "version": redpacket.__version__}
     if settings.unit != Unit():
         shown["unit"] = cast("operators.UnitOfAccount", settings.unit._asdict())

@@ -1,4 +1,4 @@
-"""Batch handler of settlement messages."""
+"""Batch handler for settlement messages."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def settle_batch(
 ) -> dict[str, list[dict[str, str]]]:
     """Settle the claims of *records*; return SQS's partial batch response.
 
-    The batch shares transactions, unlike in Powertools' processor. A malformed record fails alone
-    and goes to the DLQ after five receives. Other errors propagate, and the whole batch is
-    redelivered.
+    Unlike with Powertools' processor, records of a batch share transactions. A malformed record
+    fails alone and goes to the DLQ after five receives. Other errors propagate, and SQS redelivers
+    the whole batch.
     """
     named: dict[str, ShareRef] = {}
     asked_for: list[str] = []
@@ -37,7 +37,7 @@ def settle_batch(
     for record in records:
         try:
             message = _message_of(record["body"])
-            # A message with a future time must not restore an erased user.
+            # SQS's time bounds the message's time: a future time could restore an erased user.
             sent_at_ms = int(record.get("attributes", {}).get("SentTimestamp", _AT_MS_MAX))
             ref = named[record["messageId"]] = _ref_of(message, sent_at_ms)
         except InvalidRequest as error:
@@ -86,8 +86,8 @@ def _message_of(text: str) -> dict[str, Any]:
 
 
 def _ref_of(message: dict[str, Any], sent_at_ms: int = _AT_MS_MAX) -> ShareRef:
-    # The schema library would double the cold start. Accept extra envelope fields from later
-    # versions, but reject extra body fields.
+    # Parse by hand, because the schema library would double the cold start. Accept extra envelope
+    # fields from later versions, but reject extra body fields.
     match message:
         case {
             "kind": "settle_claim",

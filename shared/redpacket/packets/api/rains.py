@@ -1,4 +1,4 @@
-"""Request body of a planned rain, and its conversion for the use case."""
+"""Request body for a planned rain, and its conversion for the use case."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RainBody(StrictBody):
 
 
 def planned_rain(request: RequestOf[RainBody]) -> Rain:
-    """Plan the rain of a request. Raises CampaignNotFound and the errors of `plan_rain`."""
+    """Plan the requested rain. Raises CampaignNotFound and the errors of `plan_rain`."""
     campaign_id, body = campaign_id_of(request), body_of(RainBody, request)
     campaign = get_campaign(campaign_id, campaigns=containers.campaigns.repository)
     whole = SendOrder(

@@ -1,4 +1,4 @@
-"""Request bodies of sends and early ends."""
+"""Request bodies for sends, early ends and pictures."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class PictureBody(StrictBody):
         """Return the picture as a model value. Raises InvalidRequest."""
         try:
             content = b64decode(self.picture, validate=True)
-        except ValueError as error:  # not the length of a base64 text
+        except ValueError as error:  # base64 text of invalid length
             raise InvalidRequest.of("picture", "is not base64") from error
         try:
             return picture_of(content)

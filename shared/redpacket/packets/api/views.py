@@ -1,4 +1,4 @@
-"""Responses of the HTTP contract, from domain values to JSON objects."""
+"""Conversion of domain values to the JSON objects of the HTTP contract."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
 
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
-"""Share number, or "p" with the next partition of a sharded packet."""
+"""Pattern of a claim cursor: a share number, or "p" and a sharded packet's next partition."""
 
 
 @optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
@@ -41,7 +41,7 @@ def claim_cursor_of(text: str) -> int:
 
 
 def claim_place(next_no: int | None) -> str | None:
-    """Return the cursor of the next page; a negative *next_no* encodes a partition."""
+    """Return the cursor for the next page; a negative *next_no* encodes a partition."""
     if next_no is None:
         return None
     return str(next_no) if next_no > 0 else f"p{-next_no}"
@@ -50,7 +50,7 @@ def claim_place(next_no: int | None) -> str | None:
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
-    """Return a packet as it was sent, so that repeats are equal; *ordered* is its payment order."""
+    """Return a packet as sent, so that repeats are equal; *ordered* is its payment order."""
     view = {
         "packet_id": packet.packet_id,
         "status": "unpaid" if packet.payment_id else "open",
@@ -75,7 +75,7 @@ def sent_view(
 
 
 def rain_views(rounds: Sequence[Round]) -> list[packets.RainRound]:
-    """Return rounds of rains."""
+    """Return the rounds of rains."""
     return [
         {
             "starts_at_ms": each.starts_at_ms,
@@ -87,7 +87,7 @@ def rain_views(rounds: Sequence[Round]) -> list[packets.RainRound]:
 
 
 def shown_rounds(rounds: Sequence[Round], presenter: UserPresenter) -> list[packets.ShownRound]:
-    """Return rounds with their podiums, for anyone."""
+    """Return rounds with their podiums, for any reader."""
     return [
         {
             **view,
@@ -101,7 +101,7 @@ def shown_rounds(rounds: Sequence[Round], presenter: UserPresenter) -> list[pack
 
 
 def ended_view(packet: Packet) -> packets.EndedPacket:
-    """Return the end of an ended packet; for a canceled packet, the time of its cancellation."""
+    """Return when a packet ended; for a canceled packet, return the time of the cancellation."""
     expires_at_ms = packet.expires_at_ms
     if packet.status is PacketStatus.CANCELLED:
         expires_at_ms = packet.closed_at_ms or expires_at_ms
@@ -116,14 +116,14 @@ Profiles: TypeAlias = Mapping[str, Profile]
 
 
 class UserPresenter:
-    """Presenter of users, without host ids; the *viewer*'s nickname may come from their token."""
+    """Presenter of users, without host ids; the token may supply the *viewer*'s nickname."""
 
     def __init__(self, profiles: Profiles, viewer: User | None = None) -> None:
         self._profiles = profiles
         self._viewer = viewer
 
     def view(self, person: User) -> packets.ShownPerson:
-        """Return a user; without a nickname, it is derived from the user token."""
+        """Return a user; a missing nickname is derived from the user token."""
         token = person.user_id
         profile = self._profiles.get(person.user_id)
         nickname = (profile and profile.nickname) or person.nickname
@@ -136,12 +136,12 @@ class UserPresenter:
         }
 
     def public_view(self, person: User) -> packets.PublicPerson:
-        """Return a user without their token, for anyone with a link."""
+        """Return a user without the user token, for anyone with the link."""
         shown = self.view(person)
         return {"nickname": shown["nickname"], "avatar_url": shown["avatar_url"]}
 
     def erasable_view(self, person: User) -> packets.ErasablePerson:
-        """Return a user without their token; an erased one has neither nickname nor avatar."""
+        """Return a user without the user token; an erased user has no nickname and no avatar."""
         profile = self._profiles.get(person.user_id)
         if profile and profile.is_erased:
             return {"nickname": None, "avatar_url": None}
@@ -193,7 +193,7 @@ def record_view(record: Record, presenter: UserPresenter) -> packets.Record:
         "expires_at_ms": packet.expires_at_ms,
         "campaign_id": packet.rules.campaign_id,
         "emptied_in_ms": record.emptied_in_ms,
-        # For users, an emptied packet ended with its last claim.
+        # Users see the last claim as the end of an emptied packet.
         "closed_at_ms": None if packet.is_emptied else packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
         "claims": [claim(share) for share in record.claims],
@@ -237,7 +237,7 @@ def feed_view(record: Record, presenter: UserPresenter) -> packets.Feed:
 
 
 def proof_view(proof: Proof) -> packets.Proof:
-    """Return the seed and its amounts; `python -m redpacket.verify` reads this."""
+    """Return the seed and the amounts, in the form that `python -m redpacket.verify` reads."""
     terms = proof.terms
     return {
         "commitment": terms.commitment,
@@ -343,7 +343,7 @@ def _claimer(share: Share) -> User:
 
 
 def _counterparty(account: str) -> str:
-    """Return the counterparty without an internal user id; packet ids are public."""
+    """Return the counterparty, without internal user ids but with packet ids, which are public."""
     if account == DEPOSITS:
         return "deposit"
     return account if packet_of(account) else account.partition(":")[0]

@@ -11,7 +11,10 @@ from redpacket.platform.errors import Unavailable
 
 
 class LambdaPayments:
-    """Payment orders of packets, for functions that reach no provider. Raises Unavailable."""
+    """Client for packet payment orders, in functions that cannot reach providers.
+
+    Raises Unavailable.
+    """
 
     def __init__(self, connect: Callable[[], Any], function: str) -> None:
         self._connect = connect

@@ -1,4 +1,4 @@
-"""Pictures in the stack's bucket; its lifecycle deletes those that no packet uses."""
+"""Picture store in the stack's bucket, whose lifecycle rule deletes unused pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _STATE, _NEW, _KEPT = "state", "new", "kept"
-"""Tag of objects, and its value for those that the bucket's rule deletes after a day."""
+"""Tag of objects; the bucket's rule deletes objects with the value `new` after a day."""
 _OWNER = "owner"
 
 
@@ -36,8 +36,7 @@ class S3Pictures:
     def find(self, picture_id: str) -> Picture | None:
         answer = self._call("get_object", Key=picture_id)
         content = answer["Body"].read() if answer else b""
-        # A function that may put objects chooses their type, so a page must not be served as a
-        # picture.
+        # The writer chose the type, and a compromised function might write a page as a picture.
         is_picture = answer and answer["ContentType"] in PICTURE_TYPES
         return (
             Picture(content, answer["ContentType"]) if answer and is_picture and content else None
@@ -51,7 +50,7 @@ class S3Pictures:
         place = {"Prefix": prefix}
         while answer := self._call("list_objects_v2", **place):
             listed = answer.get("Contents", [])
-            # A removed picture is an empty object until the rule deletes it.
+            # A removed picture remains as an empty object until the rule deletes it.
             yield from (each["Key"] for each in listed if each["Size"])
             if not answer["IsTruncated"]:
                 return
@@ -62,7 +61,7 @@ class S3Pictures:
         self._call("put_object_tagging", Key=picture_id, Tagging=tags)
 
     def blank(self, picture_id: str) -> None:
-        # No function may delete. The rule for unused pictures deletes the empty object.
+        # No function may delete objects, so the rule for unused pictures deletes the empty object.
         self._put(picture_id, Picture(b"", "application/octet-stream"), {}, _NEW)
 
     def _put(self, picture_id: str, picture: Picture, metadata: dict[str, str], state: str) -> None:
@@ -82,7 +81,7 @@ class S3Pictures:
             try:
                 answer: dict[str, Any] = call(Bucket=self._bucket, **arguments)
             except self._s3.exceptions.ClientError as error:
-                # HeadObject has no body, so its code is the status.
+                # HeadObject's response has no body, so its error code is the HTTP status.
                 if error.response["Error"]["Code"] in {"NoSuchKey", "404"}:
                     return None
                 raise

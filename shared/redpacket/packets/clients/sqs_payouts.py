@@ -1,4 +1,4 @@
-"""Payout queue and its dead-letter queue on SQS."""
+"""Payout queue and its dead-letter queue, in SQS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTLE = "settle_claim"
 
 
 class SqsPayouts:
-    """SQS implementation of PayoutQueue, which connects at first use."""
+    """SQS implementation of PayoutQueue; it connects on first use."""
 
     def __init__(
         self,
@@ -34,12 +34,12 @@ class SqsPayouts:
 
 
 def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:
-    """Return the message for one claim, without its amount; only the claim decides its id."""
+    """Return the message for one claim, without the amount; its id depends only on the claim."""
     message: dict[str, Any] = {
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
         "kind": SETTLE,
         "version": 1,
-        # A delayed message keeps the time of the original one.
+        # A delayed message keeps the original message's time.
         "occurred_at_ms": ref.said_at_ms or now_ms,
         "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
     }

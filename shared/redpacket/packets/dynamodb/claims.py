@@ -1,4 +1,4 @@
-"""Claims in SharesTable, where grab functions may only update absent rows (docs/adr/0018)."""
+"""Recorder of claims in SharesTable, where grab functions may only add rows (docs/adr/0018)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max
 
 
 class DynamoClaims:
-    """Recorder of claims, each at most once, counted against quotas."""
+    """Recorder that stores each claim at most once and counts it against the quota."""
 
     def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
         self._dynamo = dynamo
@@ -20,7 +20,7 @@ class DynamoClaims:
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
-        """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
+        """Record a claim if the share is free, the user has none, and *quota* is not used up."""
         if share.claimer is None or share.status is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a claimer to record")
         user_id = share.claimer.user_id
@@ -60,7 +60,7 @@ class DynamoClaims:
         return update(
             self._quotas,
             keys.claim_count(quota.campaign_id, user_id),
-            # Reconciliation compares old enough counts with the claims recorded by then.
+            # Reconciliation compares counts that are old enough with the recorded claims.
             "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
             condition=IS_WITHIN_QUOTA,
             one=1,

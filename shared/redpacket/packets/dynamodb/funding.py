@@ -1,4 +1,4 @@
-"""Transaction that takes a packet's money from its sender."""
+"""Transaction that debits a packet's sender."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ HAS_ROOM = (
 )
 CAN_SPEND = (
     "#status = :on AND budget_left_fen >= :spent"
-    # A packet outside an edited window would not follow that edit.
+    # After an edit of the window, a packet outside the new window would not follow the edit.
     " AND starts_at_ms <= :starts_ms AND ends_at_ms >= :ends_ms"
 )
 HAS_ROOM_UNPAID = (
@@ -62,7 +62,7 @@ OPEN_RETRY_S = 60
 
 
 class DynamoFunding:
-    """DynamoDB implementation of Funding; None disables the limit of open packets."""
+    """DynamoDB implementation of Funding; *open_packets_max* None disables this limit."""
 
     def __init__(self, dynamo: Dynamo, open_packets_max: int | None = None) -> None:
         self._dynamo = dynamo
@@ -101,13 +101,13 @@ class DynamoFunding:
         return first_id or packet.packet_id
 
     def writes(self, packet: Packet, transfer: Transfer) -> list[Guarded[RedPacketError]]:
-        """Return the writes of the packet and its money."""
+        """Return the writes that store the packet and move its money."""
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
         if packet.payment_id:
-            # Its number always leads to the packet, even if the payment never starts.
+            # Map the payment's number to the packet now, even if the payment never starts.
             made.append(put(self._packets, items.payment_packet_row(packet)))
-        # Prizes are funded outside the budget, and need no commitment of their own.
+        # Prizes are funded outside the budget and need no separate commitment.
         if not packet.rules.prize_id:
             if campaign_id := packet.rules.campaign_id:
                 budget, member = _spend(self._campaigns, packet, campaign_id)
@@ -118,7 +118,7 @@ class DynamoFunding:
         noted = note_user(self._profiles, packet.sender)
         rows += [Guarded(row, never_refused) for row in noted]
         if packet.status is PacketStatus.UNPAID:
-            # The packet has no money until its payment; it only counts as open.
+            # The packet has no money until its payment, so only count it as open.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
         elif packet.counts_as_open:
             posted = [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
@@ -152,7 +152,7 @@ class DynamoFunding:
         return is_not_covered(row)
 
     def _open_unpaid(self, packet: Packet) -> Operation:
-        """Return the update that counts an unpaid packet as open; its money has no entries yet."""
+        """Return the update that counts an unpaid packet as open, without any entry for money."""
         open_max = self._open_packets_max
         return update(
             self._accounts,
@@ -176,7 +176,7 @@ def _commitment_of(packet: Packet) -> Commitment:
 def _spend(
     table: str, packet: Packet, campaign_id: str
 ) -> tuple[Guarded[RedPacketError], Operation]:
-    """Return the writes that debit the campaign's budget and add the packet to it."""
+    """Return the writes that debit the campaign's budget and add the packet to the campaign."""
     spent_fen = packet.terms.total_fen
     budget = update(
         table,

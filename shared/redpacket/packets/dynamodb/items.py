@@ -1,4 +1,4 @@
-"""Mapper between domain values and the rows of PacketsTable and SharesTable."""
+"""Mapper between domain values and rows of PacketsTable and SharesTable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.platform.user import User
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
-    """Return the row of a new packet, which is not loaded yet."""
+    """Return the row of a new packet, marked as not loaded."""
     row: dict[str, Value] = {
         **keys.packet(packet.packet_id),
         "packet_id": packet.packet_id,
@@ -66,7 +66,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["asked_ends_at_ms"] = packet.rules.ends_at_ms
     if packet.rules.prize_id:
         row["prize_id"] = packet.rules.prize_id
-        # Version of the prize table that set its end; 0 is the sender's own end.
+        # Version of the prizes that set the packet's end; 0 means the end from the send.
         row["end_version"] = 0
         # Prize packets cannot be grabbed, so the cache does not load them.
         row["is_loaded"] = True
@@ -102,7 +102,7 @@ def rules_of(row: dict[str, Any]) -> Rules:
 
 
 def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
-    """Parse a packet's row; an open packet's amounts need *seeds*."""
+    """Parse a packet's row; without *seeds*, the amounts of an open packet cannot be computed."""
     return Packet(
         packet_id=row["packet_id"],
         sender=User(row["sender_id"]),
@@ -137,7 +137,7 @@ def _terms_of(row: dict[str, Any], seeds: SeedKeys | None) -> Terms:
 
 
 def end_row(end: PacketEnd) -> dict[str, Value]:
-    """Return the attributes of the final sums of a packet or shard."""
+    """Return the attributes with the final sums of a packet or shard."""
     best = end.luckiest
     row: dict[str, Value] = {
         "claimed_count": end.claimed_count,
@@ -175,7 +175,7 @@ def end_of(row: dict[str, Any]) -> PacketEnd:
 
 
 def share_row(share: Share) -> dict[str, Value]:
-    """Return the row of a claimed or refunded share; a claimed one is in the sweep's work list."""
+    """Return the row of a claimed or refunded share; claims are in the sweep's work list."""
     row: dict[str, Value] = {
         **keys.share(share.packet_id, share.share_no),
         "fate": share.status,
@@ -195,7 +195,7 @@ def share_row(share: Share) -> dict[str, Value]:
         )
         row["work_at_ms"] = share.decided_at_ms
         if share.claimer.chat_id:
-            # The settlement compares it, and only the chats' function may write it.
+            # The settlement checks this attribute, which only the chat function may write.
             row["chat_id"] = share.claimer.chat_id
     return row
 
@@ -211,7 +211,7 @@ def claimer_row(share: Share, user_id: str) -> dict[str, Value]:
 
 
 def prize_claimer_row(share: Share, user_id: str) -> dict[str, Value]:
-    """Return the row of a won share; *user_id* may win several shares of one prize packet."""
+    """Return the claimer row of a won share; a user may win several shares of a prize packet."""
     key = keys.prize_claimer(share.packet_id, user_id, share.share_no)
     return {**claimer_row(share, user_id), **key}
 
@@ -248,13 +248,13 @@ def share_of(row: dict[str, Any]) -> Share:
 
 
 def ref_of(row: dict[str, Any]) -> ShareRef:
-    """Parse the share from a row's key. Raises ValueError for any other key."""
+    """Parse the share reference in a row's key. Raises ValueError for any other key."""
     _, packet_id, *_ = row["pk"].split("#")
     return ShareRef(packet_id, int(row["sk"].removeprefix(keys.SHARE_PREFIX)))
 
 
 def find_ref(row: dict[str, Any]) -> ShareRef | None:
-    """Parse the share from a row's key; return None for any other key."""
+    """Parse the share reference in a row's key; return None for any other key."""
     try:
         return ref_of(row)
     except ValueError:

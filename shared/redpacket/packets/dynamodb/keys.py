@@ -15,12 +15,12 @@ PACKET = "packet"
 
 
 def paid_packet(number: str) -> dict[str, str]:
-    """Return the key in PacketsTable that maps a payment's number to its packet."""
+    """Return the PacketsTable key that maps a payment's number to its packet."""
     return {"pk": f"payment#{number}", "sk": "payment"}
 
 
 def edited_window(campaign_id: str) -> dict[str, str]:
-    """Return the key in PacketsTable of the window that the last edit gave to a campaign."""
+    """Return the PacketsTable key of the window that a campaign's last edit set."""
     return {"pk": f"{EDITED_PREFIX}{campaign_id}", "sk": "window"}
 
 
@@ -36,7 +36,7 @@ SHARD_END_PREFIX = "end#"
 
 
 def final_page(packet_id: str, partition: int, last_no: int) -> dict[str, str]:
-    """Return the key of a page of a closed packet's claims in PacketsTable, by its last share."""
+    """Return the PacketsTable key of a final page of claims, named by the page's last share."""
     return {"pk": f"final#{packet_id}#{partition}", "sk": f"{FINAL_PREFIX}{last_no:07d}"}
 
 
@@ -44,15 +44,15 @@ FINAL_PREFIX = "page#"
 
 
 def settled_sums(packet_id: str) -> dict[str, str]:
-    """Return the key of a large packet's number of settled claims in PacketsTable."""
+    """Return the PacketsTable key of a large packet's settled sums."""
     return {"pk": f"settled#{packet_id}", "sk": "sums"}
 
 
 def thanks(packet_id: str, share_no: int) -> dict[str, str]:
-    """Return the key in QuotasTable of the thanks for a block of shares.
+    """Return the QuotasTable key of the thanks for a block of shares.
 
-    A record page shows consecutive shares of a few consecutive partitions. Blocks have two read
-    units if every claimer sends thanks, so a page rarely reads more than two.
+    A record page shows consecutive shares from a few consecutive partitions. A block costs two read
+    units if every claimer sends thanks, so a page rarely costs more than two.
     """
     place, partition = divmod(share_no - 1, partition_count(packet_id))
     block = f"{partition // THANKS_PARTITIONS}#{place // THANKS_PLACES}"
@@ -60,7 +60,7 @@ def thanks(packet_id: str, share_no: int) -> dict[str, str]:
 
 
 def thanks_text(packet_id: str, share_no: int) -> dict[str, str]:
-    """Return the key in QuotasTable of the texts of thanks for 100 shares, at most 10 KB."""
+    """Return the QuotasTable key of the thanks texts for 100 shares, at most 10 KB."""
     place, partition = divmod(share_no - 1, partition_count(packet_id))
     return {"pk": f"{THANKS_PREFIX}{packet_id}#text#{partition}#{place // THANKS_PLACES}"}
 
@@ -77,12 +77,12 @@ def share(packet_id: str, share_no: int) -> dict[str, str]:
 
 
 def shares(packet_id: str, partition: int) -> dict[str, str]:
-    """Return one partition of a packet's shares in SharesTable."""
+    """Return the key of one partition of a packet's shares in SharesTable."""
     return {"pk": f"{SHARES_PREFIX}{packet_id}#{partition}"}
 
 
 def share_partitions(packet_id: str, shard: int) -> range:
-    """Return the numbers of the partitions with one shard's shares."""
+    """Return the numbers of the partitions that contain one shard's shares."""
     return range(shard, partition_count(packet_id), shard_count(packet_id))
 
 
@@ -92,12 +92,12 @@ SHARE_PREFIX = "share#"
 
 
 def claimer(packet_id: str, user_id: str) -> dict[str, str]:
-    """Return the key in SharesTable of a user's only share of a packet."""
+    """Return the SharesTable key of the row for a user's only share of a packet."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{CLAIMER_PREFIX}{packet_id}"}
 
 
 def prize_claimer(packet_id: str, user_id: str, share_no: int) -> dict[str, str]:
-    """Return the key in SharesTable of one of a user's shares of a prize packet."""
+    """Return the SharesTable key of the row for one of a user's shares of a prize packet."""
     key = claimer(packet_id, user_id)
     return {**key, "sk": f"{key['sk']}#{share_no}"}
 

@@ -1,4 +1,4 @@
-"""Accounts, entries and receipts, and the transactions that tie them to packets and shares."""
+"""Ledger of accounts, entries and receipts, with transactions that include packets and shares."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from redpacket.operations.model.operators import Action
 
 IS_CLAIMED_AND_UNSETTLED = (
-    # A refunded share has no user. A forged user_id cannot remove its refund_no.
+    # A refunded share has no user. A forged user_id does not help, because refund_no remains.
     "user_id = :user_id AND amount_fen = :amount_fen"
     " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
@@ -47,7 +47,7 @@ IS_UNPAID = "#status = :unpaid"
 
 
 class DynamoLedger:
-    """Accounts and entries; each method is one transaction, or a few that can be resumed."""
+    """Accounts and entries; each method runs one transaction, or a few that can be resumed."""
 
     def __init__(self, dynamo: Dynamo, *, has_receipts: bool = True) -> None:
         self._dynamo = dynamo
@@ -58,8 +58,8 @@ class DynamoLedger:
         self._books = BookPages(dynamo)
 
     def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
-        """Credit all claims in one transaction, or none and return the claims that prevented it."""
-        # A refused write fails its own claims; a balance fails all claims of its user.
+        """Credit all claims in one transaction; if it fails, return the claims that caused this."""
+        # A refused share write fails its claim; a refused balance write fails the user's claims.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
         for share, transfer in settlements:
@@ -81,7 +81,10 @@ class DynamoLedger:
         return set()
 
     def refund(self, refunds: Sequence[tuple[Sequence[Share], Transfer]], now_ms: int) -> bool:
-        """Mark unclaimed shares as refunded and return their sums; each sum is for one packet."""
+        """Mark unclaimed shares as refunded and credit their sums to the senders.
+
+        Each transfer has the sum for one packet.
+        """
         operations: list[Operation] = []
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
@@ -90,10 +93,10 @@ class DynamoLedger:
         return self._dynamo.try_transact([*operations, *post_operations(self._accounts, transfers)])
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
-        """Set a packet to CLOSED with its final sums; return False if it was CLOSED."""
+        """Set a packet to CLOSED with its final sums; return False if it is already CLOSED."""
         row = items.end_row(end)
         if packet.terms.sealed and packet.terms.seed:
-            # Keys are then needed only while packets sealed with them are open.
+            # Store the opened seed, so that a seed key is needed only while its packets are open.
             row["opened_seed"] = packet.terms.seed_text
         sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(

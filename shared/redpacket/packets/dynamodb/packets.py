@@ -1,4 +1,4 @@
-"""Packet rows in PacketsTable."""
+"""Repository of packets in PacketsTable."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ IS_DUE = (
 )
 IS_OPEN = "#status = :open"
 IS_CLOSING = "#status = :closing"
-# Every prize packet has end_version. Others get one when an edit moves them (windows.py).
+# Every prize packet has end_version. Other packets get it when an edit moves them (windows.py).
 IS_OPEN_AND_NO_NEWER = f"{IS_OPEN} AND end_version <= :version"
 ENDS_EARLIER = "expires_at_ms < :at_ms"
 IS_UNLOADED = "is_loaded = :no"
 
 _KNOWN_MAX = 1_000
-"""Packets that a process caches for their immutable attributes."""
+"""Maximum packets that a process caches for their immutable attributes."""
 
 
 class DynamoPackets(DynamoShares):
@@ -53,10 +53,10 @@ class DynamoPackets(DynamoShares):
         return self.find_packet(str(row["packet_id"])) if row else None
 
     def find_known(self, packet_id: str) -> Packet | None:
-        """Return a cached, sealed packet, whose rules and other constants never change."""
+        """Return a packet, possibly cached, of which the caller reads only immutable attributes."""
         packet = self._known.find(packet_id)
         if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
-            # Callers read only rules: skip the sealed seed.
+            # Don't open the sealed seed, because callers read only the rules.
             packet = items.packet_of(row)
             self._known.keep(packet_id, packet)
         return packet
@@ -70,7 +70,7 @@ class DynamoPackets(DynamoShares):
         self._dynamo.update(
             self._packets,
             keys.packet(packet.packet_id),
-            # The row's own end, which may have moved since the packet was read.
+            # Take the end from the row, because an edit may have moved it after the read.
             "SET is_loaded = :yes, work_pk = :due, work_at_ms = expires_at_ms",
             condition=IS_UNLOADED,
             yes=True,
@@ -79,7 +79,7 @@ class DynamoPackets(DynamoShares):
         )
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
+        """Set an expired packet to CLOSING, last in the sweep's list, unless it is CLOSED."""
         row = self._dynamo.change(self._closing(packet, now_ms, IS_DUE))
         closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
         if closing is None:
@@ -87,7 +87,7 @@ class DynamoPackets(DynamoShares):
         return closing
 
     def end(self, packet: Packet, now_ms: int, action: Action | None = None) -> bool:
-        """Set an open packet to CLOSING before its end, and log an operator's *action*."""
+        """Set an open packet to CLOSING before its end, and log *action* if an operator ends it."""
         # Import lazily: grabs load this module, and only operators' ends are logged.
         from redpacket.operations.dynamodb.audit_log import note_action
 
@@ -95,7 +95,7 @@ class DynamoPackets(DynamoShares):
             packet,
             now_ms,
             IS_OPEN,
-            # The sender's own limit; an overdue packet keeps its end.
+            # An early end becomes the sender's own limit; an overdue packet keeps its end.
             ", sent_ends_at_ms = expires_at_ms, asked_ends_at_ms = :now_ms,"
             " expires_at_ms = :ends_at_ms",
             ends_at_ms=min(now_ms, packet.expires_at_ms),
@@ -121,7 +121,7 @@ class DynamoPackets(DynamoShares):
 
     def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
         row = {**keys.shard_end(packet_id, shard), **items.end_row(end)}
-        # A shard's final sums never change, so a second write would be the same.
+        # A shard's final sums never change, so a second write has no effect.
         self._dynamo.write(put(self._packets, row))
 
     def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
@@ -170,7 +170,7 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: in
     return update(
         table,
         keys.packet(packet_id),
-        # A prize packet waits only for its end.
+        # A prize packet's only work is to end.
         "SET expires_at_ms = :at_ms, work_at_ms = :at_ms, end_version = :version",
         condition=IS_OPEN_AND_NO_NEWER,
         at_ms=ends_at_ms,

@@ -1,4 +1,4 @@
-"""Final pages and running sums in PacketsTable, which record pages read instead of all shares."""
+"""Final pages and running sums in PacketsTable, so that record pages need not read all shares."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from redpacket.platform.dynamodb.lists import readable
 from redpacket.platform.user import User
 
 CLAIMS_PER_PAGE = 50
-"""Claims in one stored page of about 2.2 KB, so that one read unit returns any 100 claims."""
+"""Claims per stored page of about 2.2 KB; one read unit returns any 100 consecutive claims."""
 
 _PARTITIONS_PER_PAGE = 2
-"""Maximum partitions read for one page; each costs half a read unit."""
+"""Maximum partitions to read for one page; each costs half a read unit."""
 
 
 class DynamoPages:
@@ -43,13 +43,13 @@ class DynamoPages:
         return items.packet_of(row, self._seeds) if row else None
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return the existing, readable packets."""
+        """Return those packets that exist and can be read."""
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
         return readable(partial(items.packet_of, seeds=self._seeds), rows)
 
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
-        """Write pages of the claims among *shares*, which are all shares of a shard by number."""
+        """Write the pages with the claims among *shares*, all shares of one shard in order."""
         claims: dict[int, list[Share]] = defaultdict(list)
         for share in shares:
             if share.status is ShareStatus.CLAIMED:
@@ -58,13 +58,13 @@ class DynamoPages:
             for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
                 page = of_partition[start : start + CLAIMS_PER_PAGE]
                 key = keys.final_page(packet_id, partition, page[-1].share_no)
-                # A final page never changes, so a second write would be the same.
+                # A final page never changes, so a second write has no effect.
                 self._dynamo.write(put(self._table, {**key, "claims": _packed(page)}))
 
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
-        """Return a page of a closed packet's claims, as `PacketReader.list_some_shares`."""
+        """Return a page of a closed packet's claims, like `PacketReader.list_some_shares`."""
         partitions = partition_count(packet_id)
         # A value of 0 or below starts a partition, as in `PacketReader.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
@@ -84,7 +84,7 @@ class DynamoPages:
             )
             claims = [share for row in rows for share in _unpacked(packet_id, row)]
             final += [share for share in claims if share.share_no >= first]
-            # A partition's last stored page may be full as well.
+            # The last stored page of a partition may also be full.
             has_more = len(rows) == row_limit and len(claims) == row_limit * CLAIMS_PER_PAGE
             if has_more or len(final) > limit:
                 page = final[:limit]
@@ -98,7 +98,7 @@ class DynamoPages:
         return final, -partition
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to a large packet's displayed sums, which may be inexact until it closes."""
+        """Add to the displayed sums of a large packet, which may be inexact until it closes."""
         self._dynamo.update(
             self._table,
             keys.settled_sums(packet_id),
@@ -113,7 +113,7 @@ class DynamoPages:
 
 
 def _packed(page: Sequence[Share]) -> str | bytes:
-    """Return a page's claims by column, which compresses better."""
+    """Return a page's claims as columns, which compress better than rows."""
     claimers = [share.claimer or User("") for share in page]
     columns = [
         [share.share_no for share in page],
@@ -134,7 +134,7 @@ def _unpacked(packet_id: str, row: dict[str, Any]) -> list[Share]:
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
             claimer=User(user_id),
-            # Every claim of a final page is settled; the account's entry has the time.
+            # Every claim on a final page is settled; only the account's entry has the exact time.
             settled_at_ms=at_ms,
         )
         for share_no, amount_fen, at_ms, user_id in zip(*columns, strict=True)

@@ -1,4 +1,4 @@
-"""Planned rains in CampaignsTable."""
+"""Repository of planned rains in CampaignsTable."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from redpacket.platform.idempotency import Request
 
 _ROUTE = "rain"
 _NEAR_READ = 1_000
-"""Maximum rounds around a rain that a plan reads; there are fewer, because each plan counts
-them.
+"""Maximum rounds near a rain that planning reads; fewer exist, because each plan is checked against
+CROWD_MAX.
 """
 
 
 class DynamoRains:
-    """Repository of planned rains, and of the rounds of funded ones by their end.
+    """Repository of planned rains, and of funded rains' rounds, sorted by end.
 
-    Users see only rounds, so plans without money hide none.
+    Users see only the latter, so unfunded plans displace no rounds.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:
@@ -40,7 +40,7 @@ class DynamoRains:
         return self._get(campaign_id, position) if position else None
 
     def store(self, rain: Rain, request: Request) -> Rain:
-        """Store a plan, and return the request's first one."""
+        """Store a plan, and return the first plan stored for the request."""
         position = _position(rain)
         plan = campaign_keys.rain_plan(rain.campaign_id, position)
         writes = [Guarded(put(self._table, {**plan, **_row(rain)}), exists)]
@@ -50,7 +50,7 @@ class DynamoRains:
     def mark_funded(self, rain: Rain) -> None:
         """Show the rain to users."""
         for each in rain.rounds:
-            # The row of the last round marks the whole rain as funded.
+            # Write the last round's row last, because it marks the whole rain as funded.
             single = replace(rain, rounds=[each])
             key = campaign_keys.rain(rain.campaign_id, _position(single))
             self._dynamo.write(put(self._table, {**key, **_row(single)}))
@@ -58,7 +58,7 @@ class DynamoRains:
     def list_rounds(
         self, campaign_id: str, after_ms: int, until_ms: int = AT_MS_MAX, limit: int = SHOWN_MAX
     ) -> list[Round]:
-        """Return the first rounds of funded rains that end in this time, by their start."""
+        """Return the first rounds of funded rains that end in this period, sorted by start."""
         rows = self._dynamo.query_some(
             self._table,
             limit,
@@ -73,7 +73,7 @@ class DynamoRains:
         return sorted(rounds, key=lambda each: each.starts_at_ms)[:limit]
 
     def is_crowded(self, rain: Rain) -> bool:
-        """Return whether users would see too many rounds at one time with this rain."""
+        """Return whether this rain would show users too many rounds at one time."""
         first_ms, last_ms = rain.rounds[0].starts_at_ms, rain.rounds[-1].ends_at_ms
         near = self.list_rounds(
             rain.campaign_id, max(0, first_ms - NEAR_MS), last_ms + NEAR_MS, _NEAR_READ

@@ -1,4 +1,4 @@
-"""Claimed and refunded shares and their claimers in SharesTable."""
+"""Repository of claimed and refunded shares, and their claimers, in SharesTable."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ IS_SETTLED = "attribute_exists(settled_at_ms)"
 _share_no = attrgetter("share_no")
 
 _QUERIES_PER_PAGE = 6
-"""Maximum partitions that one page reads; several of them may be empty."""
+"""Maximum partitions to read for one page; some of them may be empty."""
 
 
 class DynamoShares:
-    """Shares of packets in SharesTable."""
+    """Repository of shares in SharesTable."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -81,14 +81,14 @@ class DynamoShares:
         return shares, -partition
 
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
-        """Return the note of a user's share, eventually consistent."""
+        """Return the claimer row of a user's share, eventually consistent."""
         row = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id), is_strong=False)
         return items.claimer_of(row) if row else None
 
     def find_share_of(
         self, packet_id: str, user_id: str, *, is_strong: bool = True
     ) -> Share | None:
-        """Return the share that a user durably owns; a weak read may miss its last settlement."""
+        """Return the share that a user durably owns; a weak read may miss a recent settlement."""
         claimer = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id))
         if claimer is None:
             return None
@@ -103,7 +103,7 @@ class DynamoShares:
         return [items.share_of(row) for row in rows]
 
     def mark_requeued(self, share: Share, again_at_ms: int) -> None:
-        """Hide a waiting claim from the sweep until *again_at_ms*."""
+        """Hide an unsettled claim from the sweep until *again_at_ms*."""
         self._dynamo.update(
             self._shares,
             keys.share(share.packet_id, share.share_no),

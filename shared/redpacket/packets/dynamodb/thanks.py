@@ -1,7 +1,7 @@
 """Repository of thanks in QuotasTable, because grab functions must not write packets.
 
-A share has a mark, the emoji, in a row of 800 shares, and a text in a row of 100. Only marks that
-announce a text cost a second read.
+A share's mark, the emoji, is in a row for 800 shares, and its text is in a row for 100. A second
+read is necessary only for marks that announce a text.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from redpacket.packets.model.thanks import Thanks
 from redpacket.platform.dynamodb.client import Dynamo
 
 _HAS_TEXT = "+"
-"""End of the mark of thanks that have a text."""
+"""Suffix of marks whose thanks have a text."""
 
 _REMOVED = ""
-"""Text that replaces a removed one, so that a repeat cannot store it again."""
+"""Text that replaces a removed text, so that a repeated request cannot store it again."""
 
 
 class DynamoThanks:
-    """Thanks for shares; a mark is never replaced."""
+    """Repository of thanks for shares; a mark is never replaced."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.quotas
 
     def put(self, ref: ShareRef, thanks: Thanks) -> Thanks:
-        """Store the thanks for a share unless it already has some; return the stored ones.
+        """Store thanks for a share unless the share already has thanks; return the stored thanks.
 
-        The mark precedes the text, so a repeat completes an interrupted request.
+        The mark is written before the text, so a repeat completes an interrupted request.
         """
         mark = f"{thanks.emoji or ''}{_HAS_TEXT if thanks.text else ''}"
         stored = self._put_once(keys.thanks, ref, mark)
@@ -53,14 +53,14 @@ class DynamoThanks:
         return {ref: _thanks_of(mark, texts.get(ref, _REMOVED)) for ref, mark in marks.items()}
 
     def remove_texts(self, refs: Collection[ShareRef]) -> None:
-        """Remove the texts of thanks for these shares and keep the marks; a repeat is harmless."""
+        """Remove the texts, but not the marks, of these shares' thanks; a repeat is harmless."""
         for ref, thanks in self.find(refs, is_strong=True).items():
             if thanks.text is not None:
                 key, name = keys.thanks_text(ref.packet_id, ref.share_no), _name(ref)
                 self._dynamo.update(self._table, key, f"SET {name} = :none", none=_REMOVED)
 
     def _put_once(self, key_of: _KeyOf, ref: ShareRef, value: str) -> str:
-        """Return the stored value."""
+        """Store *value* unless a value exists, and return the stored value."""
         name, key = _name(ref), key_of(ref.packet_id, ref.share_no)
         is_absent = f"attribute_not_exists({name})"
         if self._dynamo.update(
@@ -86,7 +86,7 @@ _KeyOf = Callable[[str, int], dict[str, str]]
 
 
 def _name(ref: ShareRef) -> str:
-    """Return the attribute for a share; the row's key has the packet."""
+    """Return the name of a share's attribute in the row, whose key contains the packet."""
     return f"share_{ref.share_no}"
 
 

@@ -1,4 +1,4 @@
-"""Windows of edited campaigns, and moves of the packets that follow them."""
+"""Repository of edited campaign windows, which also moves the campaign's packets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CAN_MOVE = (
 
 
 class DynamoWindows:
-    """Repository of the newest edited window of each campaign; only sweeps use it."""
+    """Repository of each campaign's newest edited window; only sweeps use it."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -41,24 +41,24 @@ class DynamoWindows:
         )
 
     def move(self, packet_id: str, window: EditedWindow) -> bool:
-        """Set a packet's start and end; return False if it has ended or a newer edit set them."""
+        """Set a packet's start and end; return False if it has ended or followed a newer edit."""
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
         if row is None:
             return False
         packet = items.packet_of(row)
         rules, ends_at_ms = packet.rules, packet.expires_at_ms
         if "asked_ends_at_ms" not in row and ends_at_ms < window.old_ends_at_ms:
-            # A row of an earlier release: its end differs from the campaign's, so the sender chose
-            # it.
+            # In a row from an earlier release, an end that differs from the campaign's end is the
+            # sender's own choice.
             rules = replace(rules, ends_at_ms=ends_at_ms)
-        # An unloaded packet stays in the list of packets to load, unless its load has just ended.
+        # Try both states: an unloaded packet stays in the load list, but may just have been loaded.
         return any(
             self._dynamo.write(self._moved(packet_id, rules, window, is_loaded=is_loaded))
             for is_loaded in (False, True)
         )
 
     def checkpoint(self, window: EditedWindow, moved_id: str) -> None:
-        """Store that the packets up to *moved_id* are moved, unless there is a newer edit."""
+        """Record that the packets up to *moved_id* have moved, unless there is a newer edit."""
         self._write(window, "SET moved_id = :moved_id", moved_id=moved_id)
 
     def finish(self, window: EditedWindow) -> None:
@@ -67,7 +67,7 @@ class DynamoWindows:
 
     def _write(self, window: EditedWindow, expression: str, **named: Value) -> None:
         key, version = keys.edited_window(window.campaign_id), window.version
-        # A newer edit starts again with the first packet.
+        # After a newer edit, moving starts again at the first packet.
         self._dynamo.update(
             self._packets, key, expression, condition=IS_NEWEST, version=version, **named
         )

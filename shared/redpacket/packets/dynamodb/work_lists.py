@@ -1,4 +1,4 @@
-"""Work lists of the sweep: rows of PacketsTable and SharesTable in their indexes by_work."""
+"""Work lists of the sweep, read from the by_work indexes of PacketsTable and SharesTable."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from redpacket.platform.dynamodb.client import Dynamo, values
 COMES_BEFORE = "work_at_ms < :until_ms"
 
 _ASIDE_MS = 3_600_000
-"""Milliseconds for which a work list hides a row that is not a packet."""
+"""Milliseconds for which a work list hides a row that does not name a packet."""
 
 _work_at_ms = itemgetter("work_at_ms")
 
 
 class DynamoWorkLists:
-    """Work lists, oldest first; *shards* limits them to one sweep's part.
+    """Work lists, oldest first; *shards* limits them to one sweep's shards.
 
-    The indexes lag, so the lists only name candidates. *windows* has the rows of `list_edited`.
+    The indexes lag, so the lists only name candidates.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class DynamoWorkLists:
         return self._packet_ids("due", until_ms, limit)
 
     def list_edited(self, limit: int) -> list[str]:
-        """Return ids of campaigns whose packets have not followed an edit of the window yet."""
+        """Return ids of campaigns whose packets must still follow an edit of the window."""
         rows = self._oldest(self._packets, "edited", AT_MS_MAX, limit)
         return [row["pk"].removeprefix(keys.EDITED_PREFIX) for row in rows]
 
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
-        """Return claims waiting since before *until_ms* for settlement or their packet's end."""
+        """Return claims that have waited for settlement or closing since before *until_ms*."""
         rows = self._oldest(self._shares, "settle", until_ms, limit)
         return [items.find_ref(row) or Unreadable(row["pk"], row["sk"]) for row in rows]
 
@@ -81,7 +81,7 @@ class DynamoWorkLists:
             if key == keys.packet(packet_id):
                 ids.append(packet_id)
             else:
-                # No function writes such a row, and it must not block the others.
+                # Such a row is forged, and must not block the others.
                 self._delay(self._packets, key, until_ms + _ASIDE_MS)
         return ids
 
@@ -91,7 +91,7 @@ class DynamoWorkLists:
         )
 
     def _oldest(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
-        """Return the oldest rows: a fair share from each shard, then more from full ones."""
+        """Return the oldest rows: an equal part from each shard, then more from longer shards."""
 
         def query(shard: int, count: int) -> list[dict[str, Any]]:
             return self._dynamo.query_some(
@@ -110,5 +110,5 @@ class DynamoWorkLists:
         spare = limit - sum(len(rows) for rows in by_shard.values())
         if full and spare >= len(full):
             by_shard |= {shard: query(shard, fair + spare // len(full)) for shard in full}
-        # Sort so that the same shard is not always last if time runs out.
+        # Sort by age, so that not always the same shard is last if time runs out.
         return sorted(chain(*by_shard.values()), key=_work_at_ms)

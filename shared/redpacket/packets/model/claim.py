@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from redpacket.campaigns.model import AudienceMode
 
 EMPTIED_KEPT_MS = 1_000
-"""Milliseconds for which a process may treat a packet as emptied. lua/packet_amend.lua offers a
-returned number only after this time.
+"""Milliseconds for which a process may treat a packet as emptied. Only after this time does
+lua/packet_amend.lua offer a returned number.
 """
 
 
 class GrabStatus(StrEnum):
     """Results of `lua/packet_grab.lua`, in order of precedence.
 
-    PACKET_ALTERED and PACKET_GATED come from the claim cache: no loader wrote the packet's state
-    or key, and the packet has rules that are still unchecked.
+    The claim cache adds two: PACKET_ALTERED if no loader wrote the packet's state or key, and
+    PACKET_GATED if the packet has rules that are still unchecked.
     """
 
     ALREADY_CLAIMED = "already_claimed"
@@ -39,10 +39,11 @@ class GrabStatus(StrEnum):
 class GrabOutcome:
     """The cache's answer; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
 
-    *terms* is canonical, set for these two, for PACKET_GATED, and for PACKET_EMPTIED if known.
-    *shard* is the shard to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain* is false,
-    the cache may have lost this user's share, so only the ledger may refuse them. *is_last*: the
-    shard has no other share left. *is_closed*: it grants no new claim, so an interrupted one fails.
+    *terms* has the stored form and is set for these two, for PACKET_GATED, and for PACKET_EMPTIED
+    if known. *shard* is the shard to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain*
+    is false, the cache may have lost this user's share, so only the ledger may refuse the user.
+    *is_last* means that the shard has no other share left. *is_closed* means that the packet grants
+    no new claim, so an interrupted claim fails.
     """
 
     status: GrabStatus
@@ -82,7 +83,7 @@ class AdmitOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Step one of two: *grab_token* opens a share until *expires_at_ms*, if one is left."""
+    """Result of step one: *grab_token* opens a share, if one is left, until *expires_at_ms*."""
 
     grab_token: str
     expires_at_ms: int
@@ -94,7 +95,7 @@ NO_LIMIT = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Limit of one user's shares over all packets of a campaign, and the audience mode."""
+    """Limit for one user's shares over all packets of a campaign, with the audience mode."""
 
     campaign_id: str
     count_max: int
@@ -115,7 +116,7 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Reference to one share of one packet.
 
-    *claimer* has the claimer's token data, if known, and *said_at_ms* its first message's time.
+    *claimer* has the claimer's token data, if known, and *said_at_ms* the first message's time.
     """
 
     packet_id: str
@@ -140,9 +141,10 @@ class ShareStatus(StrEnum):
 class Share:
     """The durable state of one share; *claimer* is None if it was refunded.
 
-    *decided_at_ms* is the claim or refund, *settled_at_ms* the credit. *is_last* means that no
-    other share was left, so its settlement tries to close the packet. *refund_no* is the first
-    share of a refunded chunk. *via* is the user whose link led to the claim.
+    *decided_at_ms* is the time of the claim or refund, *settled_at_ms* the time of the credit.
+    *is_last* means that no other share was left, so this settlement tries to close the packet.
+    *refund_no* is the first share of the refunded chunk. *via* is the user whose link led to the
+    claim.
     """
 
     packet_id: str
@@ -170,7 +172,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Claimer:
-    """Row for a user's share of a packet, which prevents a second one (I4)."""
+    """Row for a user's share of a packet, which prevents a second share (I4)."""
 
     packet_id: str
     user_id: str
@@ -199,7 +201,7 @@ class Claim:
 
 
 def claimer_of(share: Share) -> Claimer:
-    """Return the claimer row for *share*, with user "" if it has no claimer."""
+    """Return the claimer row for *share*; the user is "" if the share has no claimer."""
     user_id = share.claimer.user_id if share.claimer else ""
     return Claimer(share.packet_id, user_id, share.share_no, share.amount_fen, share.decided_at_ms)
 
@@ -211,5 +213,5 @@ def luckiest(shares: Iterable[Share]) -> Share | None:
 
 
 def luck_of(share: Share) -> tuple[int, int, int]:
-    """Return the position of a claim among others: the smallest is the luckiest."""
+    """Return the sort key of a claim by luck; the luckiest claim has the smallest key."""
     return -share.amount_fen, share.decided_at_ms, share.share_no

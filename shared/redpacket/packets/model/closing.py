@@ -10,7 +10,7 @@ from redpacket.packets.model.packet import Packet, PacketEnd, shard_count
 
 
 class RecoveryPoint(Enum):
-    """Steps of a closing: refund all shards, then update the cache for all shards, then close."""
+    """Steps of closing a packet: refund all shards, update the cache for all shards, close."""
 
     SHARD_TO_REFUND = 0
     SHARD_TO_TELL = 1
@@ -18,7 +18,7 @@ class RecoveryPoint(Enum):
 
 
 def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
-    """Return the next step of a packet's closing, and its shard."""
+    """Return the next step of a packet's closing, and the shard for this step."""
     passed, shard = divmod(packet.closing_step, shard_count(packet.packet_id))
     return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), shard
 
@@ -30,7 +30,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
     is_whole = len(shares) == share_count
     if not is_whole or any(share.settled_at_ms is None for share in claimed):
         return None
-    # Another shard may have the claim that this one is compared with.
+    # Take even a shard's only claim, because other shards may have claims to compare it with.
     best = min(claimed, key=luck_of, default=None)
     return PacketEnd(
         claimed_count=len(claimed),
@@ -44,7 +44,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
 
 
 def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
-    """Return a packet's final sums from those of all its shards."""
+    """Return a packet's final sums, given the final sums of all shards."""
     shards = list(ends)
     claimed_count = sum(shard.claimed_count for shard in shards)
     # Like `luckiest`: the largest amount, then the earliest time, then the lowest number.

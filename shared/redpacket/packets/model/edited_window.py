@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EditedWindow:
-    """Window that edit *version* gave to a campaign; packets up to *moved_id* have followed it.
+    """Window that the edit *version* set; the campaign's packets up to *moved_id* have followed.
 
-    *old_ends_at_ms* was the campaign's end before its first edit that packets follow.
+    *old_ends_at_ms* was the campaign's end before the first edit that packets followed.
     """
 
     campaign_id: str

@@ -21,10 +21,10 @@ PACKET_COUNT_MAX = 100
 """Maximum shares of a packet without a campaign."""
 
 SHARDS_MAX = 64
-"""Maximum number of shards: a late grab may query each one."""
+"""Maximum number of shards, because a late grab may query all of them."""
 
 SMALL_MAX = 100
-"""Largest share count for which a record page reads all shares: about 25 KB."""
+"""Largest share count for which a record page reads all shares, about 25 KB."""
 
 
 class Kind(StrEnum):
@@ -35,17 +35,18 @@ class Kind(StrEnum):
 
 
 class Opening(StrEnum):
-    """`one_step`: grab takes a share at once; `two_step`: grab (抢) admits, open (拆) takes it."""
+    """`one_step`: a grab takes a share; `two_step`: a grab (抢) admits, an open (拆) takes."""
 
     ONE_STEP = "one_step"
     TWO_STEP = "two_step"
 
 
 class PacketStatus(StrEnum):
-    """State of a packet; EMPTIED is derived, the others are stored.
+    """State of a packet; EMPTIED is computed, the others are stored.
 
-    CLOSED is final: every share is decided and every claim settled. Users see a fully claimed one
-    as EMPTIED. UNPAID holds no money; it becomes OPEN together with its payment, or CANCELLED.
+    CLOSED is final: every share is decided and every claim settled. Users see a fully claimed
+    packet as EMPTIED. An UNPAID packet holds no money; its payment sets it to OPEN, or it becomes
+    CANCELLED.
     """
 
     UNPAID = "unpaid"
@@ -60,10 +61,11 @@ class PacketStatus(StrEnum):
 class Rules:
     """Conditions for claiming a share; fixed at send.
 
-    Without *recipients* everyone with the link may claim. A *passphrase* (口令) must match by
-    *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota and window count;
-    *starts_at_ms* and *ends_at_ms* are the sender's own limits within its window. Shares with a
-    *prize_id* are won, and can't be grabbed. Only members of *chat_id* may claim, in that chat.
+    Without *recipients* everyone with the link may claim. The words must match a *passphrase*
+    (口令) by *passphrase_threshold* percent. *campaign_id* names the campaign whose quota and
+    window apply. *starts_at_ms* and *ends_at_ms* are the sender's own limits within the window.
+    Shares with a *prize_id* are won and can't be grabbed. Only members of *chat_id* may claim, in
+    that chat.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -77,28 +79,28 @@ class Rules:
     chat_id: str | None = None
 
     def window_in(self, starts_at_ms: int, ends_at_ms: int) -> tuple[int, int]:
-        """Return the time from which the packet is open while its campaign has this window."""
+        """Return the packet's start and end while its campaign has this window."""
         return max(starts_at_ms, self.starts_at_ms), min(ends_at_ms, self.ends_at_ms)
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether the link alone is not enough to claim."""
+        """Whether a claim needs more than the link."""
         return bool(self.recipients) or self.chat_id is not None
 
     def admits(self, user: User) -> bool:
-        """Return whether the user may claim a share in the place where they act."""
+        """Return whether the user may claim a share in the chat or page where they act."""
         is_invited = not self.recipients or user.user_id in self.recipients
         return is_invited and self.chat_id in {None, user.chat_id}
 
     @property
     def is_plain(self) -> bool:
-        """Return whether any user may take a share in one step, so that a grab needs no rules."""
+        """Return whether any user may take a share in one step, without a check of rules."""
         return replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None) == Rules()
 
 
 @dataclass(frozen=True, slots=True)
 class PacketEnd:
-    """Final sums of a packet or shard: every share is decided, every claim settled.
+    """Final sums of a packet or shard after every share is decided and every claim settled.
 
     *luckiest* is the largest of two or more claims; *last_claimed_at_ms* is 0 without claims.
     """
@@ -114,13 +116,14 @@ class PacketEnd:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """The packet row. Only its end, its state and its payment's time change after the send.
+    """Packet row, of which only the end, the state and the payment time change after the send.
 
-    *sent_ends_at_ms* is the end before an early one, for repeats of the send. *closing_step* counts
-    the shards that the close has finished; in the next shard, shares up to *closing_no* are decided
-    (model/closing.py::recovery_point). A packet funded by *payment_id* starts at *paid_at_ms*;
-    *pay_channel* and *pay_method* use the words of payments/model/provider.py, which grabs don't
-    import. *has_card* means that a chat shows its state.
+    *sent_ends_at_ms* is the original end of a packet that ended early, for repeats of the send.
+    *closing_step* counts the shards that closing has finished; in the next shard, shares up to
+    *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
+    starts at *paid_at_ms*. *pay_channel* and *pay_method* have the values of
+    payments/model/provider.py, which grabs don't import. *has_card* means that a chat shows the
+    packet's state.
     """
 
     packet_id: str
@@ -148,7 +151,7 @@ class Packet:
 
     @property
     def funded_at_ms(self) -> int | None:
-        """Time at which the packet received its money; None before."""
+        """Time at which the packet received its money, or None."""
         return self.paid_at_ms if self.payment_id else self.created_at_ms
 
     @property
@@ -163,23 +166,23 @@ class Packet:
 
     @property
     def has_luckiest(self) -> bool:
-        """Return whether the packet has a luckiest claim (手气最佳): equal shares have none."""
+        """Return whether the packet has a luckiest claim (手气最佳), unlike equal packets."""
         return self.kind is Kind.LUCKY
 
     @property
     def counts_as_open(self) -> bool:
-        """Return whether the sender's limit of open packets counts it; operators have a budget."""
+        """Return whether the packet counts toward the sender's limit of open packets."""
         return self.rules.campaign_id is None
 
     @property
     def follows_campaign(self) -> bool:
-        """Return whether edits of the campaign's window move an open packet; a prize's do not."""
+        """Return whether edits of the campaign's window move this packet; prize packets stay."""
         is_open = self.status is PacketStatus.OPEN
         return is_open and self.rules.campaign_id is not None and self.rules.prize_id is None
 
     @property
     def is_emptied(self) -> bool:
-        """Return whether the packet is closed and every share was taken."""
+        """Return whether the packet is closed and users took every share."""
         return self.end is not None and self.end.claimed_count == self.terms.count
 
     def hides_amounts(self, status: PacketStatus) -> bool:
@@ -194,7 +197,7 @@ class Packet:
 
 
 def shard_count(packet_id: str) -> int:
-    """Return the number of a packet's shards: 1 for nearly every packet (docs/adr/0010)."""
+    """Return a packet's number of shards, 1 for nearly every packet (docs/adr/0010)."""
     _, _, count = packet_id.partition(CUT)
     return int(count or 1)
 
@@ -205,12 +208,12 @@ def shard_of_share(packet_id: str, share_no: int) -> int:
 
 
 def shard_of_user(packet_id: str, user_id: str) -> int:
-    """Return the shard where a user's claim starts; any stable hash works."""
+    """Return the user's home shard, where a claim starts; any stable hash works."""
     return crc32(user_id.encode()) % shard_count(packet_id)
 
 
 def other_shards(packet_id: str, user_id: str) -> list[int]:
-    """Return the shards after the user's own, in an order that spreads users of one shard."""
+    """Return the shards to try after the user's own, ordered to spread users of one shard."""
     shards = shard_count(packet_id)
     home = shard_of_user(packet_id, user_id)
     first = crc32(user_id.encode()) // shards % (shards - 1)
@@ -230,7 +233,8 @@ def share_numbers(packet: Packet, shard: int) -> range:
 def partition_count(packet_id: str) -> int:
     """Return the number of ledger partitions for a packet's shares, a multiple of its shards.
 
-    A partition takes about 1,000 write units a second; settling a claim takes two (docs/adr/0017).
+    A partition accepts about 1,000 write units per second. Settling a claim needs two
+    (docs/adr/0017).
     """
     shards = shard_count(packet_id)
     return shards if shards == 1 else shards * max(1, min(8, SHARDS_MAX // shards))
@@ -252,7 +256,7 @@ def share_no_of(packet_id: str, shard: int, number: int) -> int:
 
 
 def shards_for(count: int, shard_share_count: int) -> int:
-    """Return the number of shards for *count* shares, each of about *shard_share_count*."""
+    """Return the number of shards for *count* shares, about *shard_share_count* in each shard."""
     return min(-(-count // shard_share_count), SHARDS_MAX)
 
 

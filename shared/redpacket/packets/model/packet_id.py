@@ -1,6 +1,6 @@
 """Packet ids with a keyed tag, which lets functions reject a forged id before any read.
 
-<22 random characters> <key version> <8 characters of a tag> [ "~" <shards> ]
+Form: <22 random characters> <key version> <8 characters of a tag> [ "~" <shards> ]
 
 The tag covers the rest of the id. It protects no money: a leaked key only lets an attacker cause
 reads of nonexistent packets (docs/adr/0019-user-ids-are-keyed-hashes.md).
@@ -16,21 +16,21 @@ from collections.abc import Mapping
 from redpacket.packets.errors import PacketNotFound
 
 RANDOM_BYTES = 16
-"""128 random bits, so that an id can't be guessed even with the key."""
+"""Number of random bytes; 128 bits can't be guessed even with the key."""
 
 RANDOM_LENGTH = 22
 TAGGED_LENGTH = 31
-"""Length with the key version and the tag; an optional number of shards follows."""
+"""Length of the random part, key version and tag; an optional number of shards follows."""
 
 CUT = "~"
 
 _TAG_BYTES = 6
-"""One forged tag in 2^48 passes, and its id still finds no packet."""
+"""Bytes of a tag; one forged tag in 2^48 passes, and its id still finds no packet."""
 
 _KEY_LENGTH_MIN = 32
 
-# The id includes the number of shards, so that every key is a function of the id.
-# Check it before building a key: a brace would change the Redis slot.
+# The id includes the number of shards, so that the id alone determines every key. Check an id
+# before building a key, because a brace would change the Redis slot.
 PACKET_ID = re.compile(r"[A-Za-z0-9_-]{31}(~([2-9]|[1-5][0-9]|6[0-4]))?")
 
 _VERSION = re.compile("[A-Za-z0-9]")
@@ -38,7 +38,7 @@ _VERSIONS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class PacketIds:
-    """Signer of ids: the first key signs, and every key verifies."""
+    """Signer of packet ids: the first key signs, and every key verifies."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         self._keys = keys
@@ -48,7 +48,7 @@ class PacketIds:
     def parse(cls, text: str) -> PacketIds:
         """Parse `[version:]key[,version:key]`, skipping empty items. Raises ValueError.
 
-        A first key without a version gets the one after the highest other version.
+        A first key without a version gets the next version after the highest of the others.
         """
         keys: dict[str, bytes] = {}
         first, *others = [*filter(None, text.split(",")), ""]
@@ -85,7 +85,7 @@ class PacketIds:
             return False
         head, tag = packet_id[: RANDOM_LENGTH + 1], packet_id[RANDOM_LENGTH + 1 : TAGGED_LENGTH]
         text = head + packet_id[TAGGED_LENGTH:]
-        # Try all keys, because a key without an explicit version may change its version.
+        # Try all keys, because a key without an explicit version may get another version later.
         return any(hmac.compare_digest(tag, _tag(key, text)) for key in self._keys.values())
 
 

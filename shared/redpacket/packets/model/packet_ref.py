@@ -1,7 +1,7 @@
-"""References that name a packet without its id, because the id is the right to claim from it.
+"""References that name a packet without its id, because anyone with the id may claim a share.
 
-A reference is the id, encrypted and authenticated by a key that the seed keys derive for one
-purpose. The same id has the same reference, so lists and exports can be joined.
+A reference is the id, encrypted and authenticated with a key that is derived from the seed keys for
+one purpose. The same id has the same reference, so lists and exports can be joined.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.errors import InvariantViolated
 
 PACKET_REF = "[A-Za-z0-9_-]{64,68}"
-"""Form of a reference: the key's version, a tag of 16 bytes, and an id."""
+"""Pattern of a reference: the key's version, a tag of 16 bytes, and an id."""
 
 SEALED_CURSOR = "[A-Za-z0-9_-]{24,300}"
-"""Form of a sealed cursor."""
+"""Pattern of a sealed cursor."""
 
 _TAG_BYTES = 16
 
@@ -32,7 +32,7 @@ def seal(purpose: str, text: str, keys: SeedKeys) -> str:
 
 
 def unseal(purpose: str, sealed: str, keys: SeedKeys) -> str | None:
-    """Return the text of *sealed*, or None if no key has sealed it for *purpose*."""
+    """Return the text in *sealed*, or None if no key of ours sealed it for *purpose*."""
     try:
         content = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
         version, tag = content[:1], content[1 : 1 + _TAG_BYTES]

@@ -9,20 +9,19 @@ from collections.abc import Callable
 from redpacket.platform.text import audible, with_ascii_digits
 
 THRESHOLD_DEFAULT = 80
-"""Percentage that allows one wrong sound in 恭喜发财 but rejects other phrases of its length."""
+"""Percentage that allows one wrong sound in 恭喜发财 but rejects other phrases of this length."""
 
 _TOLERANT_WEIGHT_MIN = 8
-"""Four syllables or eight letters; a shorter phrase must match exactly."""
+"""Minimum weight for tolerance, four syllables or eight letters; shorter phrases must match."""
 
 _DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
-"""Digits that people type or dictate one by one: 八八四八 for 8848."""
+"""Chinese digits that users type or dictate one by one, such as 八八四八 for 8848."""
 
 
 def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> bool:
-    """Return whether *entered* matches *phrase*, in any script and digits; no empty text does.
+    """Return whether *entered*, which must not be empty, matches *phrase* in any script and digits.
 
-    *simplified* converts the characters of every guess, including right ones, which must take the
-    same time.
+    Every guess is converted with *simplified*, so that right and wrong guesses take the same time.
     """
     heard, wanted = (_in_one_script(audible(text), simplified) for text in (entered, phrase))
     return bool(heard) and hmac.compare_digest(heard.encode(), wanted.encode())
@@ -31,7 +30,7 @@ def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> boo
 def is_alike(
     entered: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]
 ) -> bool:
-    """Return whether *entered* is *threshold* percent similar to a *phrase* that allows tolerance.
+    """Return whether *phrase* allows tolerance and *entered* is *threshold* percent similar.
 
     Calls *similarity* only if needed, because its libraries are slow to import.
     """
@@ -46,13 +45,13 @@ def _in_one_script(text: str, simplified: Callable[[str], str]) -> str:
 
 
 def _bears_tolerance(phrase: str) -> bool:
-    """Return whether phrases similar to this one are hard to guess, unlike codes and short words.
+    """Return whether similar phrases are hard to guess, unlike those for codes and short words.
 
-    "848" is 86% of "8848".
+    For example, "848" is 86% similar to "8848".
     """
     numerals = sum(unicodedata.numeric(letter, None) is not None for letter in phrase)
     if any(letter.isdecimal() for letter in phrase) or 2 * numerals >= len(phrase):
         return False
-    # A wide character is a syllable, about as hard to guess as two letters.
+    # A wide character is one syllable, which is about as hard to guess as two letters.
     weight = sum(2 if unicodedata.east_asian_width(letter) == "W" else 1 for letter in phrase)
     return weight >= _TOLERANT_WEIGHT_MIN

@@ -1,4 +1,4 @@
-"""Pictures that users upload: still, bounded in size, with no metadata but a JPEG's orientation."""
+"""Uploaded pictures: still, bounded in size, and without metadata except a JPEG's orientation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hashlib import sha256
 
 PICTURE_BYTES_MAX = 300 * 1024
 PICTURE_SIDE_MAX = 4096
-"""Maximum pixels of a side: phones decode a picture to 4 bytes per pixel, regardless of its file
-size.
+"""Maximum pixels per side, because phones decode pictures to 4 bytes per pixel, regardless of the
+file size.
 """
 PICTURE_TYPES = frozenset(("image/png", "image/jpeg", "image/webp"))
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _OWNER_LETTERS = 11
-"""Letters that the ids of all of one user's covers share; as many are random."""
+"""Letters that the ids of one user's covers share; the other 11 letters are random."""
 PICTURES_PATH = "/pictures/"
-"""Path of pictures on the page's own origin and on the API's."""
+"""Path of pictures on the page's origin and on the API's origin."""
 
 _JPEG_START, _JPEG_MARK, _JPEG_SCAN, _JPEG_END = b"\xff\xd8", 0xFF, 0xDA, 0xD9
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -28,7 +28,7 @@ _JPEG_KEPT = re.compile(
     re.DOTALL,
 )
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
-"""Marker after the data of a scan."""
+"""Marker that ends the data of a scan."""
 _JPEG_EXIF = re.compile(rb"\xff\xe1..Exif\0\0", re.DOTALL)
 _EXIF_ORIENTATION, _EXIF_TURNED = 0x0112, range(2, 9)
 _EXIF_OF_ORIENTATION = b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0%b" + bytes(6)
@@ -41,7 +41,7 @@ _WEBP_KEPT = frozenset((b"VP8X", b"VP8 ", b"VP8L", b"ALPH", b"ICCP"))
 _WEBP_ANIMATION, _WEBP_FLAGS_KEPT = 0x02, 0x30
 
 _Parts = Iterator[tuple[bytes, Sequence[int]]]
-"""Parts of a file that are kept, each with its stated width and height."""
+"""Parts to keep from a file, each with the width and height that it states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Picture:
 
 
 def picture_of(content: bytes) -> Picture:
-    """Return *content* as a picture with no metadata but the orientation of a JPEG.
+    """Return *content* as a picture without metadata, except the orientation of a JPEG.
 
     Raises ValueError with the reason if the file is not a picture, damaged, animated or too large.
     """
@@ -83,7 +83,7 @@ def picture_of(content: bytes) -> Picture:
 
 
 def owner_prefix(owner_id: str) -> str:
-    """Return the prefix of the ids of a user's covers, by which an erasure finds them."""
+    """Return the prefix that a user's cover ids share, so that an erasure can find the covers."""
     return urlsafe_b64encode(sha256(owner_id.encode()).digest()).decode()[:_OWNER_LETTERS]
 
 

@@ -1,4 +1,4 @@
-"""Rain of a campaign: packets that open in the same second, in rounds."""
+"""Campaign rain: rounds of packets that open in the same second."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from redpacket.packets.model.claim import Share
 
 ROUND_GAP_MS = 30_000
-"""Milliseconds between two rounds, for the podium and the next countdown."""
+"""Milliseconds between two rounds, which leave time for the podium and the next countdown."""
 
 SHOWN_AHEAD_MS = 3_000
-"""Milliseconds before the start from which users see the ids of a round's packets."""
+"""Milliseconds before a round's start at which users first see the packet ids."""
 
 PACKETS_MAX = 50
-"""Maximum packets of a rain: one request funds them one after another."""
+"""Maximum packets per rain, because one request funds them one after another."""
 
 ROUNDS_MAX = 10
 """Maximum rounds of a rain."""
@@ -26,24 +26,24 @@ SHOWN_MAX = 100
 """Maximum rounds of a campaign that users see at one time."""
 
 CROWD_MAX = 20
-"""Maximum rounds around a new one. Rains planned at the same moment do not see each other, so users
+"""Maximum rounds near a new round. Plans made at the same moment do not see each other, so users
 may see more.
 """
 
 SHOWN_AFTER_MS = 300_000
-"""Milliseconds for which users see a round after its end."""
+"""Milliseconds after a round's end for which users still see it."""
 
 ROUND_S_MAX = 600
-"""Seconds of the longest round."""
+"""Maximum length of a round in seconds."""
 
 NEAR_MS = SHOWN_AHEAD_MS + SHOWN_AFTER_MS + 1000 * ROUND_S_MAX
-"""Milliseconds around a rain in which rounds of others may precede or follow its own."""
+"""Milliseconds before and after a rain within which users may see other rains' rounds with it."""
 
 PODIUM_MAX = 3
 """Claims on the podium of a round."""
 
 _PACKETS_DEFAULT = 6
-"""Packets of a round, if the quota allows them."""
+"""Default number of packets per round, if the quota allows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Rain:
-    """Planned rounds; users see them once all packets *is_funded*."""
+    """Planned rounds; *is_funded* means that all packets have money, so users see the rounds."""
 
     campaign_id: str
     plan_id: str
@@ -67,14 +67,14 @@ class Rain:
 
 
 def windows(starts_at_ms: int, seconds: int, rounds: int) -> list[Round]:
-    """Return the times of rounds that last *seconds* each."""
+    """Return rounds with their times; each lasts *seconds*."""
     life_ms = 1000 * seconds
     starts = (starts_at_ms + n * (life_ms + ROUND_GAP_MS) for n in range(rounds))
     return [Round(start_ms, start_ms + life_ms) for start_ms in starts]
 
 
 def is_crowded(rounds: Collection[Round]) -> bool:
-    """Return whether one of *rounds* starts while users see too many that end no later."""
+    """Return whether any of *rounds* starts while users see too many rounds that end no later."""
     ends = sorted(each.ends_at_ms for each in rounds)
 
     def shown_count(each: Round) -> int:
@@ -85,7 +85,7 @@ def is_crowded(rounds: Collection[Round]) -> bool:
 
 
 def default_packets(quota_per_user: int, rounds: int) -> int:
-    """Return the packets of a round that the quota (0: none) covers, at least one."""
+    """Return the default packets per round within the quota (0: no quota), at least one."""
     if not quota_per_user:
         return _PACKETS_DEFAULT
     return max(1, min(_PACKETS_DEFAULT, quota_per_user // rounds))

@@ -1,7 +1,7 @@
 """Keys that seal seeds, so that rows, caches, backups and logs don't reveal amounts.
 
-The effective seed is an HMAC-SHA256 of its purpose and the sealed seed. A sealed seed starts with
-its key's version. Retain a key while any seed is sealed with it.
+The effective seed is an HMAC-SHA256 of a purpose and the sealed seed, which starts with the key's
+version. Retain a key while any seed is sealed with it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _TERMS_KEPT = 256
 
 
 class SeedKeys:
-    """The deployment's seed keys by version; the newest one seals."""
+    """The deployment's seed keys, keyed by version; the newest key seals."""
 
     def __init__(self, keys: Mapping[int, str]) -> None:
         if not keys or not all(1 <= version <= VERSION_MAX for version in keys):
             raise ValueError(f"seed keys need versions from 1 to {VERSION_MAX}")
         self._keys = {version: key.encode() for version, key in keys.items()}
-        # Cached, because many users grab few packets and each claim reads the terms twice.
+        # Cache terms, because many users grab few packets and each claim reads the terms twice.
         self._read_terms = lru_cache(maxsize=_TERMS_KEPT)(self._open_text)
 
     @classmethod
@@ -45,7 +45,7 @@ class SeedKeys:
         return bytes([max(self._keys)]) + salt[1:]
 
     def open(self, purpose: str, sealed: bytes) -> bytes:
-        """Return the 32-byte effective seed of *sealed* for *purpose*. Raises InvariantViolated."""
+        """Return *sealed*'s effective seed for *purpose*, 32 bytes. Raises InvariantViolated."""
         key = self._keys.get(sealed[0])
         if key is None:
             raise InvariantViolated(f"no seed key has version {sealed[0]}")
@@ -61,14 +61,14 @@ class SeedKeys:
         return any(hmac.compare_digest(made.encode(), mac.encode()) for made in macs)
 
     def seal_terms(self, packet_id: str, terms: Terms) -> Terms:
-        """Return a new packet's *terms* with their seed sealed."""
+        """Return a new packet's *terms* with the seed sealed."""
         sealed = self.seal(terms.seed)
         return self.open_terms(packet_id, replace(terms, seed=b"", sealed=sealed))
 
     def open_terms(self, packet_id: str, terms: Terms) -> Terms:
-        """Return *terms* with their effective seed, or unchanged if their key is unknown.
+        """Return *terms* with the effective seed, or unchanged if the key is unknown.
 
-        Unchanged terms compute no amount, so one packet does not block reads of others.
+        No amount can be computed from unchanged terms, but the packet does not block other reads.
         """
         if terms.seed or terms.sealed[0] not in self._keys:
             return terms

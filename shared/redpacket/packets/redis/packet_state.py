@@ -1,6 +1,7 @@
-"""Encoding of a packet's constants, between the scripts' letter and tail (lua/lib/state.lua).
+"""Encoding of a packet's constants, the middle part of its state (lua/lib/state.lua).
 
-A MAC over the key and the constants prevents a writer of the cache from changing rules or amounts.
+A MAC over the key and the constants prevents an attacker with write access to the cache from
+changing rules or amounts.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _SPLITS = {letter: split for split, letter in _LETTERS.items()}
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _OPENS, _COUNT = 8, 4
-"""Digits: milliseconds for 89 years, and 1,679,615 shares."""
+"""Base-36 digits, enough for the milliseconds of 89 years and for 1,679,615 shares."""
 OPENS_MS_MAX = 36**_OPENS - 1
-"""Remaining life in milliseconds that no key exceeds: the packet is open at once."""
+"""Remaining life in milliseconds that no key exceeds, so that the packet is open immediately."""
 _TERMS_AT = _OPENS + _COUNT
 _MAC = 11
 
@@ -36,7 +37,7 @@ class PacketHeads:
 
     def __init__(self, seeds: SeedKeys) -> None:
         self._seeds = seeds
-        # Cached, because all users of a packet need the same head.
+        # Cache heads, because all users of a packet need the same head.
         self._read = lru_cache(maxsize=_HEADS_KEPT)(self._read_head)
 
     def write(self, key: str, terms: Terms, count: int, opens_ms: int, marks: str) -> str:
@@ -46,7 +47,7 @@ class PacketHeads:
         return f"{head[:_TERMS_AT]}{mac}{head[_TERMS_AT:]}"
 
     def read(self, key: str, state: str) -> tuple[str, str] | None:
-        """Return a state's terms in stored form, and its marks; None if no loader wrote it."""
+        """Return a state's stored terms and its marks, or None if no loader wrote the state."""
         return self._read(key, state[1:].partition("|")[0])
 
     def _read_head(self, key: str, told: str) -> tuple[str, str] | None:
@@ -64,9 +65,9 @@ class PacketHeads:
 def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
     """Encode the constants without a MAC: opening time, share count, terms and *marks*.
 
-    The terms are a letter (uppercase if the seed is sealed), seed, total, maximum, minimum, unit
-    and own count, which differs for a shard. The last three are omitted if they have their
-    defaults: 1 fen, 1 fen and *count*.
+    The terms are a letter (uppercase if the seed is sealed), seed, total, maximum, minimum, unit,
+    and the packet's count, which differs from a shard's *count*. The last three are omitted if they
+    have their defaults: 1 fen, 1 fen and *count*.
     """
     numbers = [_base36(terms.total_fen), _base36(terms.share_fen_max)]
     usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))

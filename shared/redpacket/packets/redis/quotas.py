@@ -1,4 +1,4 @@
-"""Quota reservations on Redis or Valkey: one hash for each campaign and user."""
+"""Quota reservations in Redis or Valkey, with one hash per campaign and user."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _LIFE_MS = 24 * 3600 * 1000
-"""Lifetime without a grab, after which the ledger is read again."""
+"""Lifetime in milliseconds after the last grab; later grabs read the ledger again."""
 
 _WHOLE = "#"
 
 
 class RedisQuotas(Cache):
-    """Implementation of Quotas on Redis or Valkey."""
+    """Quotas implementation for Redis and Valkey."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)

@@ -1,6 +1,7 @@
-"""Shards on Redis or Valkey: one hash for each, one script for each operation.
+"""Shards in Redis or Valkey: one hash per shard, and one script per operation.
 
-An unsharded packet is one shard. `use_cases/sharded_claims.py` is the cache of whole packets.
+An unsharded packet is one shard. `use_cases/sharded_claims.py` implements the cache for whole
+packets.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 STATE = "#"
-"""Field of a packet's state (lua/lib/state.lua); all other fields are users."""
+"""Field with a packet's state (lua/lib/state.lua); all other fields are users."""
 
 _GATED = "!"
-"""Mark of a packet with rules, after its terms."""
+"""Mark, after the terms, of a packet with rules."""
 _FORGETFUL = "?"
-"""Mark of a shard whose notes may be lost, after the other marks."""
+"""Mark, after the other marks, of a shard whose notes may be lost."""
 
 _EMPTIED, _CLOSED = "E", "C"
 _REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, _CLOSED: GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
-"""Milliseconds for which the cache answers latecomers; afterwards the ledger reloads the key.
+"""Milliseconds for which the cache answers latecomers; later grabs reload the key from the ledger.
 
 The scripts derive the packet's end from the key's remaining life (lua/lib/open.lua).
 """
@@ -47,32 +48,32 @@ The scripts derive the packet's end from the key's remaining life (lua/lib/open.
 _MOVES_MS = 24 * 3600 * 1000
 """Milliseconds by which the key of a campaign's packet outlives the end that the loader saw.
 
-Edits move that end, and a claim reloads the packet if the key ends earlier (claim_share.py).
+Edits move the end, and a claim reloads the packet if the key would end earlier (claim_share.py).
 """
 
 _SENT, _TOLD = "sent", "told"
-"""Values in a load that prove that the hash has every claimer (lua/packet_load.lua)."""
+"""Arguments of a load that prove that the hash has every claimer (lua/packet_load.lua)."""
 
 _CERTAIN_S = 1.0
 """Seconds for which a process trusts that a packet's hash has every claimer."""
 
 _LIFE_S = 10.0
-"""Seconds for which a process trusts a server's life that a packet's mark has proved."""
+"""Seconds for which a process trusts that a server's life matches a packet's mark."""
 
 _REMEMBERED_MAX = 1_000
 
 _PAIRS_PER_LOAD = 1_000
-"""Pairs in one script call; ElastiCache Serverless allows 3,999 arguments."""
+"""Maximum pairs per script call; ElastiCache Serverless allows 3,999 arguments."""
 
 _SEEN_OPEN_S = 0.1
-"""Seconds after a claim in which the next one skips the read; the script checks everything."""
+"""Seconds after a claim for which the next claim skips the read, because the script checks all."""
 
 _SEEN_MAX = 1_000
-"""Packets that a process remembers as open: about 300 KB."""
+"""Maximum packets that a process remembers as open, about 300 KB."""
 
 
 class _Head(NamedTuple):
-    """Packet data for a claim's outcome; *at_s* is the time of the last claim."""
+    """Packet data that a claim's outcome needs; *at_s* is the time of the last claim."""
 
     terms: str
     is_gated: bool = False
@@ -81,7 +82,7 @@ class _Head(NamedTuple):
 
 
 class RedisShards(Cache):
-    """Implementation of ShardCache and LoadTurns on Redis or Valkey."""
+    """ShardCache and LoadTurns implementation for Redis and Valkey."""
 
     def __init__(self, client: Client, seeds: SeedKeys) -> None:
         super().__init__(client)
@@ -110,7 +111,7 @@ class RedisShards(Cache):
             if outcome.share_no is not None:
                 self._note_open(packet_id, seen, outcome, now_s)
                 return outcome
-            # A refusal needs the current state with its marks.
+            # Read again, because a refusal needs the current state with its marks.
             self._seen_open.pop(packet_id, None)
         # Most users lose, and one native read is cheaper than any script (ADR 0002).
         key = keys.claim_cache(packet_id)
@@ -189,7 +190,7 @@ class RedisShards(Cache):
         )
 
     def _note_open(self, packet_id: str, head: _Head, outcome: GrabOutcome, now_s: float) -> None:
-        """Record that a packet has just given out a share and has more."""
+        """Record that a packet has just granted a share and has more."""
         if outcome.is_last:
             self._seen_open.pop(packet_id, None)
         elif outcome.status is GrabStatus.CLAIMED:
@@ -217,10 +218,10 @@ class RedisShards(Cache):
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         cache_id, count, proof = packet.packet_id, packet.terms.count, _SENT if is_new else ""
         if shard is not None and is_sharded(packet.packet_id):
-            # This proves nothing else: the shard lacks its users who own a share of another one.
+            # This is no proof, because users of this shard may own a share from another shard.
             cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
         elif len(shares) == count:
-            # Shares' outcomes are final: if each share has one, these are all claimers.
+            # Outcomes are final: if every share has an outcome, the loaded users are all claimers.
             proof = _TOLD
         self._load_entry(cache_id, packet, count, shares, marks, proof)
 
@@ -261,7 +262,7 @@ class RedisShards(Cache):
         # A packet may end before its start.
         opens_ms = max(0, keep_until_ms - packet.starts_at_ms)
         if packet.rules.campaign_id:
-            # The campaign's window decides (campaign_quota.py), so the key opens at once.
+            # The campaign's window decides (campaign_quota.py), so the key opens immediately.
             keep_until_ms, opens_ms = keep_until_ms + _MOVES_MS, OPENS_MS_MAX
         head = self._heads.write(key, packet.terms, count, opens_ms, marks)
         numbers = {share.share_no for share in shares}
@@ -282,7 +283,7 @@ class RedisShards(Cache):
             for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                 args += [user_id, share_no]
             answer = self.run(self._load, key, *args)
-            # The server's life at the first call: if it differs at the last one, data was lost.
+            # Keep the first call's server life: if the last call's differs, data was lost.
             life = answer.partition(" ")[2] or "?" if life == "-" else life
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
@@ -324,6 +325,6 @@ def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _letter(packet: Packet, count: int, shares: Sequence[Share]) -> str:
-    # The script detects that all shares are taken: late users get "emptied", not "expired".
+    # If all shares are taken, the script sets "emptied", so that late users don't get "expired".
     claimed_count = sum(share.status is ShareStatus.CLAIMED for share in shares)
     return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

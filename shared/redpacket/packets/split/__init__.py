@@ -1,7 +1,7 @@
-"""The split of a packet's total into shares: a pure function of its terms and secret seed.
+"""Split of a packet's total into shares: a pure function of its terms and secret seed.
 
-`shares.py` divides equally, computes one share at its claim (`live.py`), or all shares at once
-(`presplit.py`). docs/reference/splits.md specifies each.
+`shares.py` divides the total equally, computes each share at its claim (`live.py`), or computes all
+shares at once (`presplit.py`). docs/reference/splits.md specifies each algorithm.
 """
 
 from redpacket.packets.split.shares import amounts_fen, share_amount_fen

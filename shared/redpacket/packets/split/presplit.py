@@ -1,6 +1,6 @@
-"""Splits that compute all shares at once and shuffle them, so no position is luckier.
+"""Splits that compute all shares at once and shuffle them, so that no position is luckier.
 
-The loops are flat and use arrays because the first claim of 1,000,000 shares waits for them.
+The loops are flat and use arrays, because the first claim of 1,000,000 shares waits for them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _shuffle(amounts: array[int], words: Iterator[int]) -> None:
 def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
     """Draw each share around the mean of the remainder (二倍均值), rounding twice the mean down.
 
-    Rounding favors the last shares slightly; the shuffle corrects that.
+    Rounding favors the last shares slightly; the shuffle corrects this.
     """
     # Every share gets the minimum. Draw the extra: up to twice its mean, and within the range that
     # the later shares can absorb.
@@ -66,10 +66,10 @@ def _base_double_mean(units: Units, words: Iterator[int]) -> array[int]:
 
 
 def _bell(units: Units, words: Iterator[int]) -> array[int]:
-    """Draw each share from two slopes that meet at the mean, then repair the sum.
+    """Draw each share from one of two slopes that meet at the mean, then repair the sum.
 
-    The root of a uniform number makes values near the mean likelier. The lower slope is as likely
-    as the upper one is wide, which keeps the mean.
+    The root of a uniform number makes values near the mean likelier. Each slope's probability is
+    proportional to the other slope's width, which preserves the mean.
     """
     # Widths of the slopes, times count: the mean itself may not be an integer.
     low, high, count = units.low, units.high, units.count
@@ -113,16 +113,16 @@ def _cut_points(units: Units, words: Iterator[int]) -> array[int]:
 
 
 def _repaired(amounts: array[int], units: Units) -> array[int]:
-    """Make *amounts* add up within the bounds; each moves in proportion to its room.
+    """Make *amounts* add up to the total; each moves in proportion to its distance from the bound.
 
-    Rounding the cumulative moves makes the sum exact in one pass.
+    The cumulative moves are rounded, so that the sum is exact in one pass.
     """
     missing = units.total - sum(amounts)
     if not missing:
         return amounts
     bound, step = (units.high, 1) if missing > 0 else (units.low, -1)
-    # Never zero, because the total is within the bounds. Only the ratio of the rooms matters, so
-    # their sign cancels out.
+    # This is never zero, because the total is within the bounds. Only the ratio of the distances
+    # matters, so their sign cancels out.
     all_room = units.count * bound - sum(amounts)
     missing = abs(missing)
     moved = room = 0
@@ -136,7 +136,7 @@ def _repaired(amounts: array[int], units: Units) -> array[int]:
     return repaired
 
 
-# Functions by split, each with its words per share, including one for the shuffle.
+# Function for each split, with its words per share, including one for the shuffle.
 _DRAWS: dict[Split, tuple[int, Callable[[Units, Iterator[int]], array[int]]]] = {
     Split.DOUBLE_MEAN: (2, _double_mean),
     Split.BASE_DOUBLE_MEAN: (2, _base_double_mean),

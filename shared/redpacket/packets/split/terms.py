@@ -11,19 +11,19 @@ from redpacket.packets.errors import SplitImpossible
 from redpacket.platform.errors import InvariantViolated
 
 SEED_BYTES = 16
-"""128 random bits, so that a commitment's seed can't be found by brute force."""
+"""Bytes of a seed; 128 random bits can't be found by brute force from a commitment."""
 
 COUNT_MAX = 1_000_000
 """Maximum shares of a campaign's packet."""
 
 UNIT_FEN_MAX = 10_000
-"""100 yuan in fen, the largest banknote; use an equal packet for coarser amounts."""
+"""Maximum unit: 100 yuan in fen, like the largest banknote. Equal packets can be coarser."""
 
 _CANONICAL_VERSION, _SEALED_VERSION = "rp1", "rs1"
 
 
 class Split(StrEnum):
-    """Algorithms, by their names in the HTTP contract."""
+    """Split algorithms, with their names in the HTTP contract."""
 
     EQUAL = "equal"
     DOUBLE_MEAN = "double_mean"
@@ -56,7 +56,7 @@ class Terms:
 
     @property
     def stored(self) -> str:
-        """The form of rows and caches: the canonical one, if the seed was never sealed."""
+        """Stored form for rows and caches; the canonical form if the seed was never sealed."""
         return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)
 
     @property
@@ -114,7 +114,7 @@ class Terms:
 
     @property
     def commitment(self) -> str:
-        """The SHA-256 of the canonical form, hex; published at send, and checked by the proof."""
+        """SHA-256 of the canonical form in hex, published at the send and checked by the proof."""
         return hashlib.sha256(str(self).encode()).hexdigest()
 
 
@@ -138,13 +138,13 @@ class Units:
 
 
 def units_of(terms: Terms) -> Units:
-    """Return *terms* in units. Raises SplitImpossible with the reason if no outcome is legal."""
+    """Return *terms* in units. Raises SplitImpossible with the reason if no split is possible."""
     check_possible(terms)
     return _in_units(terms)
 
 
 def check_possible(terms: Terms) -> None:
-    """Raise SplitImpossible with the reason unless *terms* have a legal outcome."""
+    """Raise SplitImpossible with the reason unless a split by *terms* is possible."""
     if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
         raise SplitImpossible("total_fen, count, share_fen_min and unit_fen must be at least 1")
     unit_fen, units = terms.unit_fen, _in_units(terms)
@@ -171,7 +171,7 @@ def check_possible(terms: Terms) -> None:
 def default_share_fen_max(
     split: Split, *, total_fen: int, count: int, unit_fen: int, cap_fen: int
 ) -> int:
-    """Return the default maximum of a share: the cap; for a bell, twice its mean, rounded up."""
+    """Return the default maximum share: the cap or, for a bell, twice the mean, rounded up."""
     if split is not Split.BELL:
         return cap_fen
     return min(cap_fen, -(-2 * total_fen // (count * unit_fen)) * unit_fen)

@@ -1,4 +1,4 @@
-"""Random numbers from a seed, reproducible in every language: words of SHAKE-256.
+"""Random numbers from a seed, reproducible in every language: words from SHAKE-256.
 
 A word maps to low..high, inclusive, by `low + (word * (high - low + 1) >> WORD_BITS)`. The bias is
 below 2^-24 for any amount. Callers inline it: a function call would double the time of a million
@@ -15,7 +15,7 @@ WORD_BITS = 64
 WORD_MAX = 2**WORD_BITS - 1
 
 WORDS_PER_BLOCK = 1_000
-"""Words in a block, which is computed without earlier blocks: 8,000 bytes in 20 microseconds."""
+"""Words per block; a block is computed without earlier blocks, 8,000 bytes in 20 microseconds."""
 
 
 def seed_words(seed: bytes, count: int) -> array[int]:

@@ -1,1 +1,1 @@
-"""The life of a packet: send, grab, open, settle, sweep, refund, read."""
+"""Use cases of a packet's life: send, grab, open, settle, sweep, refund and read."""

@@ -11,7 +11,7 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock
 
 HOLDERS_MAX = 500
-"""Largest packet whose owners are read in one call: about 20 KB with ids of 36 characters."""
+"""Shares of the largest packet whose owners are read in one call, about 20 KB."""
 
 _SIZE_MAX = 100
 
@@ -23,7 +23,7 @@ class _Emptied:
 
 
 class CachedEmptied:
-    """Cache of emptied small packets. It never refuses an owner."""
+    """Cache of small emptied packets that never refuses an owner."""
 
     def __init__(self, claim_cache: ClaimCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache
@@ -46,7 +46,7 @@ class CachedEmptied:
         return user_id not in (emptied.holders or ())
 
     def put(self, packet_id: str, terms: str) -> None:
-        """Record that the cache refused a user because every share is taken."""
+        """Record that the claim cache refused a user because every share is taken."""
         if terms and not self._cache.find(packet_id):
             is_small = Terms.parse(terms).count <= HOLDERS_MAX
             self._cache.keep(packet_id, _Emptied(is_small))

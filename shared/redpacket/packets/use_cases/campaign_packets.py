@@ -1,4 +1,4 @@
-"""Operators' money in packets of campaigns: its audit log entry, and one user's maximum."""
+"""Operators' money in campaign packets: audit log entries, and the amount for chosen users."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def chosen_fen(order: SendOrder) -> int:
     """Return the amount that a campaign packet can pay to chosen users; 0 for a user's packet.
 
-    Recipients get all of it. Otherwise it is the largest share: an operator can give any packet's
-    id to one user and end the packet before others claim.
+    Recipients can get everything. Without recipients, the amount is the largest share, because an
+    operator can give the id to one user and end the packet before others claim.
     """
     if not order.campaign:
         return 0
@@ -35,7 +35,7 @@ def chosen_fen(order: SendOrder) -> int:
 
 
 def funding_action(packet: Packet, kind: ActionKind, operator: User) -> Action:
-    """Return the audit log's entry for an operator's money in a campaign's packet."""
+    """Return the audit log entry for an operator's money in a campaign packet."""
     rules, terms = packet.rules, packet.terms
     facts: dict[str, object] = {"prize_id": rules.prize_id} if rules.prize_id else {}
     facts |= {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}

@@ -1,6 +1,6 @@
-"""Campaign quota, audience and window: shares for one user, eligible users, and times.
+"""Campaign checks for a claim: the user's quota, the audience and the time window.
 
-The ledger counts in the claim's transaction, so a cache failover grants no extra share.
+The ledger counts each claim in its transaction, so a cache failover grants no extra share.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redpacket.platform.user import User
 
 
 class CampaignQuota:
-    """Quota of one user's claim. On exit, a rejected claim releases its reservation."""
+    """Quota for one user's claim. On exit, the reservation of a rejected claim is released."""
 
     def __init__(self, packet_id: str, claimer: User, ports: ClaimPorts) -> None:
         self._packet_id = packet_id
@@ -53,7 +53,7 @@ class CampaignQuota:
         return None
 
     def was_never_open(self, rules: Rules) -> bool:
-        """Return whether a campaign's packet has never been open, so that no user owns a share."""
+        """Return whether a campaign's packet has never been open, so that no share is claimed."""
         campaign = self._campaign(rules)
         if campaign is None:
             return False
@@ -61,7 +61,7 @@ class CampaignQuota:
         return self._ports.clock.now_ms() < first_ms
 
     def find_refusal(self, rules: Rules) -> Rejected | None:
-        """Return why the campaign gives this user nothing now, regardless of the user's count."""
+        """Return the reason why the user may not take part now, regardless of the quota."""
         campaign = self._campaign(rules)
         if campaign is None:
             return None
@@ -87,7 +87,7 @@ class CampaignQuota:
             self._load_audience(campaign.campaign_id)
             status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
         if status is QuotaStatus.FULL:
-            # Some reservations may have failed or be in flight. The ledger has the exact count.
+            # Some reservations may have failed or be in flight, so read the ledger's exact count.
             self._ports.costs.count(self._user_id)
             claimed_count = self._ports.recorder.count_claims(quota.campaign_id, self._user_id)
             status = self._ports.quotas.reserve(
@@ -121,7 +121,7 @@ class CampaignQuota:
         self._ports.load_audience(campaign_id, audience_bucket(self._user_id))
 
     def _release(self, quota: Quota, refusal: Rejected) -> None:
-        """Undo a reservation. A leftover costs no share: the ledger recounts a full quota."""
+        """Undo a reservation. A leftover one is harmless: the ledger recounts a full quota."""
         try:
             self._ports.quotas.release(quota, self._user_id, self._packet_id)
             if isinstance(refusal, QuotaExhausted):
@@ -132,7 +132,7 @@ class CampaignQuota:
             self._ports.logger.failure("quota_not_given_back", error, packet_id=self._packet_id)
 
     def _quota(self, campaign: Campaign) -> Quota:
-        # Count even without a limit, because an operator may set one later.
+        # Count claims even without a limit, because an operator may set a limit later.
         count_max = campaign.quota_per_user or NO_LIMIT
         return Quota(campaign.campaign_id, count_max, campaign.audience_mode)
 

@@ -1,4 +1,4 @@
-"""Checks of users at packets with rules: the rules at a grab (抢), the token at an open (拆)."""
+"""User checks for packets with rules: the rules at a grab (抢), the token at an open (拆)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.platform.user import User
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PacketRules:
-    """Gate of a grab: the rules must allow the user, and a two-step packet only admits them."""
+    """Gate of a grab: checks the rules, and for a two-step packet only admits the user."""
 
     packet_id: str
     claimer: User
@@ -36,7 +36,7 @@ class PacketRules:
     def admit(
         self, rules: Rules, terms: str, quota: CampaignQuota
     ) -> Admission | GrabOutcome | Rejected | None:
-        """Return the admission to a two-step packet, a refusal, or None if a share is taken now."""
+        """Return an admission to a two-step packet, a refusal, or None to take a share now."""
         if rules.opening is not Opening.TWO_STEP:
             return None
         # The open step reserves the quota.
@@ -47,7 +47,7 @@ class PacketRules:
         if not entered:
             raise PassphraseMismatch
         is_correct = is_exact(entered, passphrase, ports.phrases.simplified)
-        # Until this point, right and wrong guesses take the same time.
+        # Right and wrong guesses take the same time up to this point.
         limit_guesses(
             PASSPHRASE_TRIES,
             self.claimer.user_id,

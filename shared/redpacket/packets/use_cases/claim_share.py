@@ -1,4 +1,4 @@
-"""Grab (抢) and open (拆) of a packet: get a share from the cache, and make the claim durable.
+"""Grabbing (抢) and opening (拆) packets: get a share from the cache, and make the claim durable.
 
 An amount is returned only after it is durable. If the cache lost its last writes in a failover and
 disagrees with the ledger, the ledger wins and the cache is repaired.
@@ -50,17 +50,18 @@ _REFUSALS: dict[GrabStatus, type[Rejected]] = {
 
 
 class Gate(Protocol[Admitted_co]):
-    """Checks of a packet with rules: `PacketRules` for a grab, `TokenCheck` for an open."""
+    """Checks for a packet with rules: `PacketRules` for a grab, `TokenCheck` for an open."""
 
     def check(self, rules: Rules, terms: str) -> None:
-        """Raise if the packet refuses this user, who may own a claim that the cache lost."""
+        """Raise if the packet refuses this user, who may still own a claim that the cache lost."""
 
     def admit(
         self, rules: Rules, terms: str, quota: CampaignQuota
     ) -> Admitted_co | GrabOutcome | Rejected | None:
         """Admit the user to the next step, or return None if this step takes the share.
 
-        A refusal is returned, not raised: an owner whose claim the cache lost gets the claim.
+        Return a refusal instead of raising it, because an owner may have a claim that the cache
+        lost.
         """
 
 
@@ -74,7 +75,8 @@ def grab_packet(
 ) -> Claim | Admission:
     """Grab (抢): return the user's share, or the admission to open a two-step packet.
 
-    Raises as `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
+    Raises the errors of `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited,
+    CampaignPaused.
     """
     ports.logger.count("tried")
     gate = PacketRules(packet_id, claimer, passphrase, ports)
@@ -109,11 +111,11 @@ class ClaimAttempt(Generic[Admitted_co]):
     quota: CampaignQuota = field(init=False)
 
     def __post_init__(self) -> None:
-        """Build the quota, which `run` releases."""
+        """Build the quota, whose reservation `run` may release."""
         self.quota = CampaignQuota(self.packet_id, self.claimer, self.ports)
 
     def run(self) -> Claim | Admitted_co:
-        """Return the user's share, or their admission.
+        """Return the user's share or admission.
 
         Raises PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted,
         NotInAudience, and the refusals of the gate. After Unavailable the outcome is unknown; a
@@ -126,7 +128,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         return result
 
     def _try_once(self) -> Claim | Admitted_co | ShardToLoad:
-        """Call the cache, and return the result, or the shard that the cache lacks."""
+        """Call the cache, and return the result or the shard that the cache lacks."""
         if self.ports.emptied.refuses(self.packet_id, self.claimer.user_id):
             raise PacketEmptied
         outcome = self.ports.claim_cache.grab(self.packet_id, self.claimer.user_id)
@@ -136,19 +138,19 @@ class ClaimAttempt(Generic[Admitted_co]):
         entered = self.gate.admit(rules, terms, self.quota) or self._take(rules, terms)
         if isinstance(entered, Rejected):
             if self.quota.was_never_open(rules):
-                # Users who wait for the start must not read the ledger after a failover.
+                # Even after a failover, users who wait for the start must not read the ledger.
                 raise entered
             return self._own_or_refuse(entered)
         if isinstance(entered, GrabOutcome):
             if entered.status is GrabStatus.PACKET_EXPIRED and rules.campaign_id:
-                # The campaign is open, so the packet was closed just now, or its key is too old.
+                # The campaign is open, so the packet was just closed, or its cache key is outdated.
                 return ShardToLoad(entered.shard, is_behind=True)
             is_certain = entered.is_certain and outcome.is_certain
             return self._claim(replace(entered, is_certain=is_certain))
         return entered
 
     def _rules_for_new_claim(self, terms: str) -> Rules:
-        """Return the rules after the gate's check; owners in the cache or the ledger skip both."""
+        """Check the rules by the gate, and return them; existing owners don't get here."""
         rules = _find_rules(self.packet_id, self.ports)
         self.gate.check(rules, terms)
         return rules
@@ -187,7 +189,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         rules = _find_rules(self.packet_id, self.ports) if outcome.is_gated else None
         is_new = outcome.status is GrabStatus.CLAIMED
         if rules and is_new and (closed := self.quota.find_closed(rules)):
-            # The campaign ended while the cache answered.
+            # The campaign ended after the cache had granted the share.
             self.ports.claim_cache.release(self.packet_id, self.claimer.user_id, share.share_no)
             return self._own_or_refuse(closed)
         counted = self.quota.find(rules) if rules else None
@@ -203,12 +205,12 @@ class ClaimAttempt(Generic[Admitted_co]):
         return Claim(share, is_new=True)
 
     def _corrected(self, recorded: RecordStatus, share: Share) -> Claim | ShardToLoad:
-        """Repair the cache, which named a share that the ledger does not grant to this user."""
+        """Repair the cache after the ledger refused the share that the cache had granted."""
         packet_id, user_id, share_no = self.packet_id, self.claimer.user_id, share.share_no
         if recorded is RecordStatus.SHARE_REFUNDED:
             raise PacketExpired
         if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
-            # The cache lost a count or missed an edit, or the host denied the user: release it.
+            # The cache lost a count or missed an edit, or the host denied the user.
             self.ports.claim_cache.release(packet_id, user_id, share_no)
             if recorded is RecordStatus.QUOTA_EXHAUSTED:
                 raise QuotaExhausted
@@ -233,7 +235,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         if error is PacketEmptied:
             if not outcome.is_certain and is_sharded(self.packet_id):
                 return self._own_or_refuse(error())
-            # After a failover, reload the owners once instead of looking up each user.
+            # After a failover, reload all owners once instead of looking up each user.
             if not outcome.is_certain and turns.begin_look(self.packet_id, _LOOK_LIFE_MS):
                 self.ports.costs.count(self.claimer.user_id)
                 return ShardToLoad(0, is_behind=True)

@@ -1,4 +1,4 @@
-"""Close (结束): write a packet's final sums once every share is decided and every claim is paid.
+"""Close (结束): writing a packet's final sums once every share is decided and every claim is paid.
 
 A decided share never changes. The caller that completes the last shard closes the packet.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndPorts:
-    """Dependencies of every end of a packet."""
+    """Dependencies for ending a packet in any way."""
 
     ledger: DynamoLedger
     packets: DynamoPackets
@@ -40,11 +40,11 @@ class EndPorts:
 
 
 def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
-    """End the shard that share *last_no* emptied; return False if claims are unsettled."""
+    """End the shard that share *last_no* emptied; return False if its claims are unsettled."""
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:
-        # The sweep closes it, and first updates the cache so that all owners get their shares.
+        # Leave it to the sweep, which first updates the cache, so that all owners get their shares.
         return False
     shard = shard_of_share(packet.packet_id, last_no)
     shares = ports.packets.list_shard_shares(packet.packet_id, shard)
@@ -68,7 +68,7 @@ def end_shard(
 
 
 def close_if_ended(packet: Packet, end: PacketEnd, ports: EndPorts) -> bool:
-    """Close the packet if all shards have ended; *end* sums the shard that just ended.
+    """Close the packet if all shards have ended; *end* has the sums of the shard that just ended.
 
     Raises InvariantViolated if the sums differ from the packet's total.
     """

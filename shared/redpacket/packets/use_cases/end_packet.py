@@ -1,4 +1,4 @@
-"""End (提前结束): close a packet before its end; the sweep refunds the rest within a minute."""
+"""Early end (提前结束): closing a packet before its end; the sweep refunds the rest in a minute."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from redpacket.packets.clients.lambda_payments import LambdaPayments
 
 _TRIES = 4
-"""Changes of the status: a payment opens the packet, and a settlement closes it."""
+"""Maximum tries, because a payment may open the packet, and a settlement close it, concurrently."""
 
 
 def end_own_packet(
     packet_id: str, sender_id: str, *, ports: SendPorts, payments: LambdaPayments
 ) -> Packet:
-    """End a user's packet; a repeat, and an end after the end, change nothing.
+    """End a user's packet; a repeat, or a call after the packet's end, has no effect.
 
     Raises PacketNotFound, also for packets of campaigns and prizes, and Unavailable.
     """
@@ -46,7 +46,7 @@ def end_any_packet(
     ports: SendPorts,
     payments: LambdaPayments,
 ) -> Packet:
-    """End a campaign's packet, or any if *may_end_all*, and log the reason with the first end.
+    """End a campaign's packet, or any packet if *may_end_all*; the first end logs the reason.
 
     Raises PacketNotFound, also for a prize's packet, and Unavailable.
     """
@@ -64,11 +64,11 @@ def end_any_packet(
 def _end(
     packet: Packet, action: Action | None, ports: SendPorts, payments: LambdaPayments
 ) -> Packet:
-    """Change the ledger first: if the cache fails, the sweep closes and refunds the packet."""
+    """End the packet in the ledger first: if the cache then fails, the sweep closes the packet."""
     for _ in range(_TRIES):
         now_ms = ports.clock.now_ms()
         if packet.status is PacketStatus.UNPAID:
-            # An order that can still be paid would take money for nothing.
+            # Close the order, so that the payer can no longer pay for an ended packet.
             payments.close(packet.payment_id or "")
             ports.ledger.cancel_unpaid(packet, now_ms, action)
         elif packet.status is PacketStatus.OPEN:
@@ -79,7 +79,7 @@ def _end(
     else:
         raise Unavailable(f"packet {packet.packet_id} is being updated concurrently")
     if packet.status is PacketStatus.CLOSING:
-        # A repeat also closes a cache that was unavailable before.
+        # Do this also in a repeat, because the cache may have been unavailable before.
         _close_cache(packet, ports)
     return packet
 
@@ -89,9 +89,9 @@ def _close_cache(packet: Packet, ports: SendPorts) -> None:
     try:
         for shard in range(shard_count(packet_id)):
             if not cache.is_loaded(packet_id, shard):
-                # Otherwise a load that read the open packet would still open it.
+                # Load the closing state: a concurrent load that read the open packet has no effect.
                 cache.load(packet, [], shard)
-        # This step is last, because such a load may have come first.
+        # Close last, because a concurrent load may have been earlier.
         cache.close(packet_id)
     except Unavailable as error:
         ports.logger.failure("cache_not_closed", error, packet_id=packet_id)

@@ -1,6 +1,6 @@
-"""Expire: close due packets and refund the remaining shares to their senders.
+"""Expiry: closing due packets and refunding the remaining shares to their senders.
 
-Runs may be late, repeated, or interrupted: the ledger writes "closing", the cache stops granting
+Runs may be late, repeated, or interrupted. The ledger stores "closing", the cache stops granting
 shares, claims in flight get a grace period, and then the rest is refunded. Packets take turns
 (docs/adr/0023).
 """
@@ -41,18 +41,18 @@ PACKETS_PER_SWEEP = 1_600
 PACKETS_PER_READ = 100
 
 TURN_MS = 3_000
-"""Milliseconds of one packet's turn: about 4,500 refunds."""
+"""Milliseconds for one packet's turn, about 4,500 refunds."""
 
 LATE_MS = 600_000
-"""Milliseconds after which a due packet of any size comes before small ones."""
+"""Milliseconds after which an overdue packet of any size comes before small packets."""
 
 CLOSE_LATE_MS = 900_000
-"""Milliseconds after a packet's end at which a wait for claims or the cache is an alarm."""
+"""Milliseconds after a packet's end at which a wait for claims or the cache raises an alarm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPorts(EndPorts):
-    """Dependencies of a sweep; *grace_ms* is the grace period of claims in flight."""
+    """Dependencies of a sweep; *grace_ms* is the grace period for claims in flight."""
 
     work: DynamoWorkLists
     campaigns: CampaignRepository
@@ -66,7 +66,7 @@ class SweepPorts(EndPorts):
 
 @dataclass(frozen=True, slots=True)
 class ExpireReport:
-    """Result of one run; packets that failed or wait for a settlement stay due."""
+    """Result of one run; packets that failed or wait for settlements stay due."""
 
     closed_count: int
     refunded_fen: int
@@ -115,7 +115,7 @@ def expire_packets(
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
     failed_count, refunded_fen, late = closing.failed_count, 0, list[str]()
     while pending:
-        # A turn begins only after the packet's last one has ended.
+        # A packet's turn begins only after its previous turn has ended.
         turns = attempt(
             [_turns(lane, closing_ports) for lane in _lanes(pending, clock.now_ms())],
             lambda turn: (turn, turn.run(TURN_MS)),
@@ -170,11 +170,11 @@ def _begin_close(
             _follow_edit(packet, sweep.work.windows)
         closing = ports.packets.begin_close(packet, ports.clock.now_ms())
     except Exception:
-        # Otherwise, unreadable packets at the head of the list would block all others.
+        # Delay it, so that unreadable packets at the head of the list do not block all others.
         sweep.work.delay(packet_id, ports.clock.now_ms())
         raise
     if closing.rules.prize_id or closing.status is not PacketStatus.CLOSING:
-        # A prize's packet is not in the cache. Others were closed or extended in the meantime.
+        # Prize packets are not cached. All others here were closed or extended in the meantime.
         return closing
     try:
         ports.cache.close(packet_id)
@@ -185,7 +185,7 @@ def _begin_close(
 
 
 def _follow_edit(packet: Packet, windows: DynamoWindows) -> None:
-    """Move a due packet if its campaign was extended: another sweep may move its packets later."""
+    """Move a due packet if its campaign was extended; another sweep may move it too late."""
     window = windows.find(packet.rules.campaign_id or "")
     if window:
         _, ends_at_ms = packet.rules.window_in(window.starts_at_ms, window.ends_at_ms)
@@ -194,7 +194,7 @@ def _follow_edit(packet: Packet, windows: DynamoWindows) -> None:
 
 
 def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:
-    """Return packets by sender: late ones first, then the fewest shares first."""
+    """Return one list of packets per sender, with late packets first, then small ones."""
     lanes: dict[str, list[Packet]] = defaultdict(list)
     for packet in sorted(packets, key=lambda packet: _place([packet], now_ms)):
         lanes[packet.sender.user_id].append(packet)

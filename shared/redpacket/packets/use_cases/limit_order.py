@@ -1,4 +1,4 @@
-"""Defaults of a send, and the limits of this deployment."""
+"""Defaults for sends, and this deployment's limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redpacket.platform.image_url import absolute_url
 
 
 def default_split(kind: Kind) -> Split:
-    """Return the default split of a kind."""
+    """Return the default split for a kind."""
     return Split.EQUAL if kind is Kind.EQUAL else Split.DOUBLE_MEAN
 
 
@@ -25,10 +25,10 @@ def limit_order(
     page_url: str,
     owner_of: Callable[[str], str | None],
 ) -> SendOrder:
-    """Return *order* with its largest share, or 0 without a bound, and the refused fields.
+    """Return *order* with its maximum share (0 means no bound) and its refused fields.
 
-    The path of a cover becomes its URL. *owner_of* returns the user who uploaded a picture.
-    Refusals are not raised, so that a repeat gets its first answer after limits drop.
+    A cover's path becomes a URL. *owner_of* returns the user who uploaded a picture. Refusals are
+    not raised here, so that a repeat gets its first answer even after limits are lowered.
     """
     limits = (
         ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),

@@ -1,4 +1,4 @@
-"""Loads of packets that the cache lost, by one of many callers."""
+"""Loading of packets that the cache lost, by one of many callers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from redpacket.platform.errors import Rejected, Unavailable
 _LARGE = 1_000
 
 _LOAD_LIFE_MS = 300
-"""Milliseconds until another caller may load: a small packet takes 10 ms."""
+"""Milliseconds until another caller may load; loading a small packet takes 10 ms."""
 
 _LARGE_LOAD_LIFE_MS = 3_000
-"""Milliseconds until another caller may load: 20,000 shares take one second."""
+"""Milliseconds until another caller may load; loading 20,000 shares takes one second."""
 
 WAITS_MS = (5, 10, 20, 40, 80, 160)
-"""Pauses of a waiting caller in ms; they exceed a load's lease, so a dead load causes no 503."""
+"""Pauses of a waiting caller in ms; they exceed a load's lease, so that a crash causes no 503."""
 
 _TRIES = 4
-"""Loads per caller. Each one repairs the cache for this user, so a second is rare."""
+"""Maximum loads per caller. Each load repairs the cache for this user, so a second one is rare."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardToLoad:
-    """Shard that the cache lacks, or in which it *is_behind* the ledger."""
+    """Shard to load: the cache lacks it or, if *is_behind*, has less than the ledger."""
 
     shard: int
     is_behind: bool

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def order_payment(
     packet: Packet, sender: User, *, payments: LambdaPayments, logger: EventLogger
 ) -> Mapping[str, Any] | None:
-    """Return the payment order for the payer, or None while it is unknown."""
+    """Return the payment order for the payer, or None if the outcome is unknown."""
     if packet.payment_id is None or sender.host_id is None:
         return None
     try:

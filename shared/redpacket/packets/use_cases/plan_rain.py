@@ -1,4 +1,4 @@
-"""Plan a rain (红包雨): store its rounds, then fund each packet once; a repeat completes it."""
+"""Rain planning (红包雨): store the rounds, then fund each packet once; a repeat completes it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RainOrder:
-    """An operator's request; *whole* has the first start, a round's life and the rain's total.
+    """An operator's request; *whole* has the first start, the round length and the rain's total.
 
-    Without *packets*, each round has as many as the quota covers, at most six.
+    Without *packets*, each round has as many packets as the quota covers, at most six.
     """
 
     whole: SendOrder
@@ -45,10 +45,11 @@ class RainOrder:
 
 
 def plan_rain(order: RainOrder, *, spend_of: SpendOf, rains: DynamoRains, ports: SendPorts) -> Rain:
-    """Return the request's rain, now or from the first time.
+    """Return the request's rain, planned now or by an earlier call.
 
-    *spend_of* returns how orders count toward the operator's limit, as for `send_packet`. Raises
-    the errors of `send_packet`; a repeat before the first round funds the missing packets.
+    *spend_of* returns the function that counts orders toward the operator's limit, as for
+    `send_packet`. Raises the errors of `send_packet`. A repeat before the first round funds the
+    missing packets.
     """
     request, campaign_id = order.whole.request, order.campaign.campaign_id
     rain = rains.find(campaign_id, request)
@@ -102,7 +103,7 @@ def _packet_orders(order: RainOrder, rain: Rain) -> Iterator[tuple[SendOrder, st
 
 
 def _check(order: RainOrder, rain: Rain, spend_of: SpendOf, now_ms: int) -> None:
-    """Refuse before any money moves if a packet would be refused later."""
+    """Raise before any money moves if one of the packets would be refused later."""
     campaign, whole = order.campaign, order.whole
     _check_start(rain, now_ms)
     if refused := _refused_fields(campaign, rain.rounds):

@@ -1,4 +1,4 @@
-"""Proof of a packet's amounts: its seed, revealed once no share can be claimed with it."""
+"""Proof of a packet's amounts: the seed, revealed once no more share can be claimed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redpacket.platform.user import User
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Terms with their seed, and a page of amounts that starts at *first_share_no*."""
+    """Terms with the seed, and a page of amounts that starts at *first_share_no*."""
 
     terms: Terms
     first_share_no: int
@@ -52,7 +52,7 @@ def read_proof(
 def _is_emptied(packet: Packet, packets: PacketReader) -> bool:
     """Return whether every share is durably claimed, so that the seed decides nothing more."""
     packet_id, shards = packet.packet_id, range(shard_count(packet.packet_id))
-    # Shares are granted in order: while a shard's last share is free, skip reading the shard.
+    # Shares are granted in order, so while a shard's last share is free, skip reading the shard.
     last = [ShareRef(packet_id, share_numbers(packet, shard)[-1]) for shard in shards]
     if len(packets.list_refs(last)) < len(last):
         return False

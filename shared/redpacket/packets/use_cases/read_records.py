@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Packet with a page of its claims and the viewer's own claim; *is_sender* is the viewer's.
+    """Packet with a page of its claims and the viewer's own claim.
 
-    *luckiest* is set once no claim can follow. Totals of an open large packet count settled claims.
-    Check *shows_amount* and *hides_amounts* before showing amounts.
+    *is_sender* means that the viewer sent the packet. *luckiest* is set once no claim can follow.
+    Totals of an open large packet count settled claims. Check *shows_amount* and *hides_amounts*
+    before showing amounts.
     """
 
     packet: Packet
@@ -47,7 +48,7 @@ class Record:
         return self.packet.hides_amounts(self.status)
 
     def shows_amount(self, share: Share) -> bool:
-        """Return whether the viewer may see the amount of a claim; their own is always visible."""
+        """Return whether the viewer may see a claim's amount; viewers always see their own."""
         return not self.hides_amounts or (
             self.mine is not None and share.share_no == self.mine.share_no
         )
@@ -62,10 +63,10 @@ def read_record(
     packets: DynamoPackets,
     pages: DynamoPages,
 ) -> Record:
-    """Return a record; *after_no* is a `next_no`, or 0.
+    """Return a record; *after_no* is 0 or the `next_no` of the previous page.
 
-    A winner sees only their own claim of a prize. Raises PacketNotFound, also if the viewer may
-    not read the packet.
+    Winners see only their own claim of a prize packet. Raises PacketNotFound, also if the viewer
+    may not read the packet.
     """
     packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
@@ -76,7 +77,7 @@ def read_record(
 def find_present_record(
     packet_id: str, *, packets: DynamoPackets, pages: DynamoPages
 ) -> Record | None:
-    """Return the record of a packet for its chat, with its current row."""
+    """Return the record of a packet for its chat, from a strongly consistent read."""
     packet = packets.find_packet(packet_id)
     return _record_of(packet, None, 0, SMALL_MAX, packets, pages) if packet else None
 
@@ -104,7 +105,7 @@ def _record_of(
 
 
 def _of_winner(record: Record) -> Record:
-    """Return a prize's record without other winners and its stock. Raises PacketNotFound."""
+    """Return a prize packet's record without other winners and stock. Raises PacketNotFound."""
     packet, mine = record.packet, record.mine
     if mine is None:
         raise PacketNotFound
@@ -234,7 +235,7 @@ def _claim_of(claimer: Claimer, viewer: User, settled_at_ms: int) -> Share:
 
 
 def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
-    """Return the time from the first moment when a grab could succeed to the last claim."""
+    """Return the milliseconds from the first possible grab to the last claim."""
     if emptied_at_ms is None:
         return None
     grabbable_at_ms = max(packet.starts_at_ms, packet.funded_at_ms or 0)
@@ -242,13 +243,13 @@ def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
 
 
 def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
-    """Return the status for users: a packet whose shares are all taken stays "emptied"."""
+    """Return the status that users see: a packet with all shares taken stays "emptied"."""
     return PacketStatus.EMPTIED if has_all_claims or packet.is_emptied else packet.status
 
 
 @dataclass(frozen=True, slots=True)
 class SentPacket:
-    """Sent packet with its progress; an open large packet counts its settled claims."""
+    """Sent packet with its progress; for an open large packet, this counts settled claims."""
 
     item: SentItem
     packet: Packet
@@ -259,7 +260,7 @@ class SentPacket:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedShare:
-    """Received share and its packet; *is_luckiest* is None while amounts are hidden."""
+    """Received share with its packet; *is_luckiest* is None while amounts are hidden."""
 
     item: ReceivedItem
     packet: Packet
@@ -272,7 +273,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class PacketList(Generic[_Item]):
-    """Page of packets, with the totals of all pages."""
+    """Page of packets, with the totals over all pages."""
 
     items: Sequence[_Item]
     total_fen: int
@@ -282,7 +283,7 @@ class PacketList(Generic[_Item]):
 
 
 PAGE_SIZE = 20
-"""Items per page. Each one costs a read of its packet row."""
+"""Items per page; each item costs a read of its packet row."""
 
 
 def list_sent(
@@ -298,7 +299,7 @@ def list_sent(
     """Return a page of the packets that a user sent, newest first. Raises InvalidRequest.
 
     A page takes at most 23 reads: the list, the sums, one batch of packet rows, and one query or
-    one row for each of its open packets, at most 20. The query reads at most 100 shares.
+    row read per open packet, at most 20. A query reads at most 100 shares.
     """
     sent, next_cursor = packets.list_sent(user_id, year, cursor, PAGE_SIZE)
     sums = ledger.year_sums(user_id, year)
@@ -313,7 +314,7 @@ def list_sent(
 def _sent_packet(
     item: SentItem, packet: Packet, packets: DynamoPackets, pages: DynamoPages
 ) -> SentPacket:
-    """Return the claims of a packet that a record page would show."""
+    """Return a sent packet with the claims that its record page would show."""
     has_all_claims = False
     if packet.end:
         count, fen = packet.end.claimed_count, packet.end.claimed_fen

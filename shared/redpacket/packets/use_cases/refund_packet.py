@@ -1,7 +1,8 @@
-"""Refund (退款): return the remaining shares of closing packets to their senders, then close them.
+"""Refund (退款): returning closing packets' remaining shares to their senders, then closing them.
 
-One transaction marks a chunk of shares "refunded" and credits the sender. A concurrent claim
-cancels the chunk, which is read again. The packet row stores the progress (docs/adr/0023).
+One transaction marks a chunk of shares as "refunded" and credits the sender. A concurrent claim
+cancels the transaction, and the chunk is read again. The packet row stores the progress
+(docs/adr/0023).
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from redpacket.platform.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.platform.runtime import EventLogger
 
 OPERATIONS_PER_TRANSACTION = 100
-"""DynamoDB's limit."""
+"""DynamoDB's limit on operations in one transaction."""
 
 SHARES_PER_TRANSACTION = 45
-"""Two operations per share (its state and receipt), plus the sender's balance and entry."""
+"""Maximum shares per transaction: each needs two operations, and the sender needs two."""
 
 _SHARES_PER_LOOK = 1_000
-"""Shares between two checks of the time: about one DynamoDB page."""
+"""Shares read between two checks of the time, about one DynamoDB page."""
 
 _LARGE = 20_000
-"""Shares whose split takes noticeable time: 1,000,000 take two seconds."""
+"""Share count above which a split takes noticeable time; 1,000,000 shares take two seconds."""
 
 _share_no = attrgetter("share_no")
 
@@ -46,7 +47,7 @@ class Progress(Enum):
 
 
 class CircuitBreaker:
-    """Claim cache of one sweep: rejects all calls after a CacheAway; *turn* serializes calls."""
+    """Claim cache of one sweep; after a CacheAway it rejects all calls. *turn* serializes calls."""
 
     def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:
         self._claim_cache = claim_cache
@@ -83,7 +84,7 @@ class ClosingPorts(EndPorts):
 
 
 class Closing:
-    """Closing of one packet: refund every shard, then update the cache and sums of every shard."""
+    """Closing of one packet: refund every shard, then update every shard's cache and sums."""
 
     def __init__(self, packet: Packet, ports: ClosingPorts) -> None:
         self.packet = packet
@@ -114,7 +115,7 @@ class Closing:
         return Progress.DONE if is_closed else Progress.WAITS
 
     def draft(self, now_ms: int) -> tuple[list[Share], list[Share]]:
-        """Return a one-shard packet's decided shares, and refunds for the others."""
+        """Return a one-shard packet's decided shares, and refunds for the undecided shares."""
         shares = self._ports.packets.list_shard_shares(self.packet.packet_id, 0)
         return shares, self._refunded(self._missing(shares, 0), now_ms)
 
@@ -138,7 +139,7 @@ class Closing:
                 chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
                 transfer = transfer_of(self.packet, chunk)
                 if not self._ports.ledger.refund([(chunk, transfer)], now_ms):
-                    break  # A concurrent claim: read again.
+                    break  # A claim was concurrent, so read again.
                 self.refunded_fen += transfer.amount_fen
                 refunded += chunk
             else:
@@ -157,7 +158,7 @@ class Closing:
         return Progress.DONE
 
     def _finish(self, shard: int) -> Progress:
-        """Update the cache and write the shard's sums, or wait: the refund is already durable."""
+        """Update the cache and write the shard's sums, or wait; the refund is already durable."""
         packet, ports = self.packet, self._ports
         shares = self._known
         if shares is None:
@@ -221,7 +222,7 @@ class Closing:
 
 
 def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
-    """Refund a group of `batches` in one transaction; if it fails, nothing has happened."""
+    """Refund a group from `batches` in one transaction, which has no effect if it fails."""
     if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - one packet needs no batch
         return
     now_ms = ports.clock.now_ms()
@@ -241,7 +242,7 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
 
 
 def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
-    """Yield groups of one sender's packets that one transaction can refund."""
+    """Yield groups of one sender's packets, each small enough for one transaction."""
     batch: list[Packet] = []
     used = 1  # the sender's balance
     for packet in packets:
@@ -259,7 +260,7 @@ def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
 
 
 def transfer_of(packet: Packet, refunded: Sequence[Share]) -> Transfer:
-    """Return the transfer that refunds shares to their sender."""
+    """Return the transfer that refunds shares to the packet's sender."""
     return Transfer(
         transfer_id=refund_id(packet.packet_id, refunded[0].share_no),
         kind=TransferKind.REFUND,

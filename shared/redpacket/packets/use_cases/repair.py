@@ -18,7 +18,7 @@ REPAIR_AFTER_MS = 60_000
 """Milliseconds after which an unsettled claim or unfinished load counts as interrupted."""
 
 REQUEUE_PAUSE_MS_MAX = 3_600_000
-"""Longest pause between two requeues of one claim."""
+"""Maximum milliseconds between two requeues of one claim."""
 
 ROWS_PER_SWEEP = 800
 
@@ -28,7 +28,7 @@ def requeue_claims(
 ) -> Attempts[ShareRef]:
     """Requeue claims that wait for a settlement or closing, after 1, 2, 4 ... minutes.
 
-    Grab functions may write to this list, so an unreadable row is set aside for an hour.
+    Grab functions may write to this work list, so an unreadable row is set aside for an hour.
     """
     work, clock, turn = ports.work, ports.clock, Lock()
 
@@ -74,9 +74,10 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 
 
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
-    """Load packets whose load is not confirmed after a minute, and keep their covers.
+    """Load packets without a confirmed load after a minute, and keep their covers.
 
-    A packet gets one attempt: its refund must not wait for the cache, and its first grab loads it.
+    Each packet gets one attempt, because its refund must not wait for the cache and its first grab
+    can load it.
     """
     work, packets, clock = ports.work, ports.packets, ports.clock
     cache = CircuitBreaker(ports.claim_cache, Lock())

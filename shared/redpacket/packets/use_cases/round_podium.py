@@ -1,6 +1,6 @@
-"""Podium of a round: its best claims over all packets.
+"""Podium of a round: the best claims in all its packets.
 
-Amounts follow from the terms, so only the rows of the largest shares are read.
+The terms determine the amounts, so only the rows of the largest shares are read.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from redpacket.packets.ports import PacketReader
 from redpacket.packets.split import amounts_fen
 
 _SHARES_MAX = 200_000
-"""Shares of a round whose amounts take less than a second to compute."""
+"""Maximum shares of a round; computing their amounts takes less than a second."""
 
 _BATCH, _BATCHES_MAX = 100, 10
-"""Rows of large shares that are read, until enough of them are claimed."""
+"""Rows per batch, and maximum batches, to read until enough large shares are claimed."""
 
 
 def best_of_round(packets: Sequence[Packet], reader: PacketReader) -> tuple[Share, ...]:
-    """Return the best claims of the packets of a round that has ended, best first.
+    """Return the best claims among the packets of an ended round, best first.
 
-    After this time, `amounts_shown` hides no amount. A round of more than 200,000 shares has no
+    After the end, `amounts_shown` hides no amount. A round with more than 200,000 shares has no
     podium if one page can't hold a packet's claims.
     """
     claims: dict[ShareRef, Share] = {}

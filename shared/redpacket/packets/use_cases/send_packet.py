@@ -1,4 +1,4 @@
-"""Send (发): fund a packet once per idempotency key, and load it into the cache."""
+"""Send (发): funding a packet once per idempotency key, and loading it into the cache."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ _TRIES = 8
 class SendOrder:
     """A sender's request.
 
-    *life_ms* is None only with a *campaign*, whose end then applies. It counts from *starts_at_ms*;
-    a past time means now. With a *payment_id* the packet is unpaid until that payment.
-    *own_picture_id* is the sender's picture in *cover_url*. *refused_fields* reject a new request.
+    *life_ms* counts from *starts_at_ms*, of which a past time means now. Only with a *campaign* can
+    it be None; then the campaign's end applies. With a *payment_id* the packet is unpaid until the
+    payment succeeds. *own_picture_id* is the sender's picture in *cover_url*. *refused_fields*
+    reject a new request.
     """
 
     sender: User
@@ -82,7 +83,7 @@ class SendPorts:
 
 
 def send_packet(order: SendOrder, *, spend: Spend | None = None, ports: SendPorts) -> Packet:
-    """Return the request's packet, now or from the first time.
+    """Return the request's packet, created now or by an earlier call.
 
     *spend* returns the operator's allowance after this send, and raises Forbidden above the limit.
 
@@ -102,20 +103,20 @@ def send_packet(order: SendOrder, *, spend: Spend | None = None, ports: SendPort
         packet = sent_before(packet_id, ports.packets)
     try:
         if order.own_picture_id and packet.funded_at_ms is not None:
-            # Not before the funding, or pictures of refused and unpaid sends would stay.
+            # Keep the picture only after the funding, so that refused and unpaid sends keep none.
             ports.pictures.keep(order.own_picture_id)
         if not is_new or packet.status is PacketStatus.UNPAID:
             return packet
         ports.claim_cache.load(packet, [], is_new=True)
         ports.packets.mark_loaded(packet)
     except Unavailable as error:
-        # The first grab or the sweep loads it; a repeat or the sweep keeps its picture.
+        # The first grab or the sweep will load the packet; a repeat or the sweep keeps its picture.
         ports.logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
 
 
 def _fund(order: SendOrder, packet: Packet, spend: Spend | None, ports: SendPorts) -> str:
-    """Return the id of the request's packet: *packet*, or that of the first time."""
+    """Fund *packet*; return its id, or the id of the packet that an earlier call funded."""
     action = None
     if order.campaign:
         action = funding_action(packet, ActionKind.PACKET_SENT, order.sender)
@@ -124,7 +125,7 @@ def _fund(order: SendOrder, packet: Packet, spend: Spend | None, ports: SendPort
             check_order(order, packet.created_at_ms)
             spent = spend(action) if spend and action else None
         except Rejected:
-            # I10: a request accepted the first time keeps its answer after limits change.
+            # I10: a request that was accepted keeps its answer even after limits change.
             if first_id := ports.funding.find_sent(order.request):
                 return first_id
             raise
@@ -147,7 +148,7 @@ def funding_of(packet: Packet) -> Transfer:
 
 
 def check_order(order: SendOrder, now_ms: int) -> None:
-    """Raise InvalidRequest or SplitImpossible for an order that fails."""
+    """Raise InvalidRequest or SplitImpossible if the order cannot succeed."""
     refused = list(order.refused_fields)
     if order.starts_at_ms > now_ms + START_AHEAD_MS_MAX:
         refused.append(("starts_at_ms", "is more than 30 days ahead"))
@@ -188,7 +189,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
 
 
 def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
-    """Return the rules with the sender's own window, and the current start and end."""
+    """Return the rules with the sender's own window, and the packet's current start and end."""
     campaign, life_ms = order.campaign, order.life_ms
     starts_at_ms = max(now_ms, order.starts_at_ms)
     if campaign is None:
@@ -196,7 +197,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
         return order.rules, starts_at_ms, starts_at_ms + life_ms
     rules = replace(order.rules, campaign_id=campaign.campaign_id, starts_at_ms=starts_at_ms)
     if life_ms is not None:
-        # The lifetime counts from the campaign's current start. Later edits do not move it.
+        # The lifetime counts from the campaign's current start; later edits do not change the end.
         rules = replace(rules, ends_at_ms=max(starts_at_ms, campaign.starts_at_ms) + life_ms)
     return rules, *rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
 

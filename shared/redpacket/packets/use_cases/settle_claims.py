@@ -1,6 +1,6 @@
-"""Settle (入账): credit claims to their users, several transactions in parallel.
+"""Settlement (入账): crediting claims to their users, with several transactions in parallel.
 
-Claims of different users touch no common row. Settling the last claim closes the packet.
+Claims of different users have no row in common. Settling the last claim closes the packet.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Item = TypeVar("Item", ShareRef, Share)
 Result = TypeVar("Result")
 
 CLAIMS_PER_TRANSACTION = 10
-"""Larger transactions conflict more often, and every claim in them waits for the slowest one."""
+"""Claims per transaction; larger ones conflict more often, and delay every claim in them."""
 
 CLAIMS_PER_READ = 100
 
 ASK_AGAIN_S = 2
 """Seconds until closing is retried if the last claim settles before earlier ones."""
 ASKED_AGAIN_MS = 30_000
-"""Milliseconds after which only the sweep retries: claims in flight settle within seconds."""
+"""Milliseconds after which only the sweep retries, because claims normally settle in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def settle_claims(
     announce_claims: Callable[[Sequence[Share]], None] | None = None,
     ports: SettlePorts,
 ) -> set[ShareRef]:
-    """Credit all uncredited claims, announce the paid ones, and return the ones that failed.
+    """Credit all uncredited claims, announce the paid claims, and return the failed claims.
 
     Amounts and users come from the ledger's rows, never from a message. Paid claims that can't be
     announced count as failed, so that their messages are redelivered.
@@ -89,7 +89,7 @@ def settle_claims(
         def end(pair: tuple[Share, Packet]) -> None:
             _end_packet(*pair, ports)
 
-        # All shards may end in one batch, each with hundreds of pages to write.
+        # In parallel, because all shards may end in one batch, each with hundreds of pages.
         in_parallel(end, last)
         if announce_claims:
             paid_now = [share for ref, share in shares.items() if ref not in failed]
@@ -111,11 +111,11 @@ def _announce(
 def _each(
     do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], logger: EventLogger
 ) -> list[Result]:
-    """Call *do* for all items at once, or for each alone if that fails: a claim may be forged."""
+    """Call *do* for all items at once, or for each alone if that fails, as for a forged claim."""
     try:
         return do(items)
     except Unavailable:
-        raise  # An unavailable dependency would also fail for each item.
+        raise  # If a dependency is unavailable, each item would also fail alone.
     except Exception as error:  # noqa: BLE001 - a forged row may break any reader
         if len(items) == 1:
             logger.failure("claim_refused", error, claim=items[0].name)
@@ -176,7 +176,7 @@ def _checked(ref: ShareRef, share: Share | None, packet: Packet | None) -> Share
             f"claim of share {share.share_no} of {share.packet_id}, which is not paid for"
         )
     if share.settled_at_ms is None and packet.status is PacketStatus.CLOSED:
-        # All claims of a closed packet are settled, so this one is forged.
+        # All claims of a closed packet are settled, so this claim is forged.
         raise InvariantViolated(f"share {ref.share_no} was claimed after its packet was closed")
     return share
 
@@ -187,7 +187,7 @@ def _batches(payable: Sequence[Share]) -> list[Sequence[Share]]:
 
 
 def _pay(batch: Sequence[Share], ports: SettlePorts) -> set[ShareRef]:
-    """Credit a batch and return the unpaid refs; conflicting claims are retried one by one."""
+    """Credit a batch and return the unpaid refs; retry conflicting claims one by one."""
     ledger, now_ms = ports.ledger, ports.clock.now_ms()
     unpaid: set[ShareRef] = set()
     left = [(share, _transfer(share, now_ms)) for share in batch]
@@ -213,12 +213,12 @@ def _add_settled(paid: Iterable[Share], sent: Mapping[str, Packet], ports: Settl
         try:
             ports.pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
         except Unavailable as error:
-            # The page shows too low a total until the packet ends.
+            # Don't fail: the page only shows too low a total until the packet ends.
             ports.logger.failure("sums_not_kept", error, packet_id=packet_id)
 
 
 def _still_unsettled(refs: set[ShareRef], packets: PacketReader) -> set[ShareRef]:
-    """Return the refs that no duplicate delivery has paid in the meantime."""
+    """Return the refs that are still unpaid; a duplicate delivery may have paid the others."""
     shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
     return {share.ref for share in shares if share.settled_at_ms is None}
 
@@ -253,7 +253,7 @@ def _is_closed(share: Share, packet: Packet, ports: SettlePorts, *, may_wait: bo
     try:
         return close_emptied(packet, share.share_no, ports)
     except Contended:
-        # Packets of one sender that empty at the same time conflict on the sender's counter.
+        # If several packets of a sender empty at the same time, they conflict on the sender's row.
         if may_wait:
             return False
         raise

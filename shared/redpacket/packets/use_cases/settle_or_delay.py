@@ -1,4 +1,4 @@
-"""Settlement of a batch of claims, with the users' profiles, unless payouts are off."""
+"""Settlement of a claim batch, which also saves the users' profiles, unless payouts are off."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def settle_or_delay(
     announce_claims: Callable[[Sequence[Share]], None] | None,
     ports: SettlePorts,
 ) -> set[ShareRef]:
-    """Return the claims to redeliver; none while payouts are off."""
+    """Settle or delay the claims; return the claims to redeliver, none while payouts are off."""
     refs = list(refs)
     if not is_on(Switch.PAYOUT):
         delay_claims(refs, payouts=ports.payouts, logger=ports.logger, now_ms=ports.clock.now_ms())
         return set()
     unpaid = settle_claims(refs, announce_claims=announce_claims, ports=ports)
-    # Pay first: a message redelivered for a profile finds its claim already paid.
+    # Pay first: if a profile fails, the redelivered message finds its claim already paid.
     return unpaid | save_claimer_profiles(
         refs, profiles=profiles, logger=ports.logger, in_parallel=ports.in_parallel
     )
@@ -40,9 +40,9 @@ def settle_or_delay(
 def delay_claims(
     refs: Iterable[ShareRef], *, payouts: PayoutQueue, logger: EventLogger, now_ms: int
 ) -> set[ShareRef]:
-    """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
+    """Queue *refs* again for later, before the old messages are acknowledged; return no failures.
 
-    The delay equals the youngest claim's wait so far, so a long pause costs few calls.
+    The delay equals the youngest claim's wait until now, so a long pause costs few calls.
     """
     pending = list(dict.fromkeys(refs))
     age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in pending)
@@ -58,7 +58,7 @@ def save_claimer_profiles(
     logger: EventLogger,
     in_parallel: InParallel,
 ) -> set[ShareRef]:
-    """Store the profiles in messages; return the claims to redeliver."""
+    """Store the profiles that the messages contain; return the claims to redeliver."""
     named = [ref for ref in refs if ref.claimer and ref.claimer.host_id]
     claimers: dict[User, int] = {}
     for ref in named:

@@ -1,8 +1,8 @@
 """Sharded claim cache: users start at their home shard and try others once it is emptied.
 
-The cache stores each shard as its own packet in its own slot; money, terms and share numbers belong
-to the whole packet. A share from another shard is noted in the user's home shard before it becomes
-durable, so that one read answers repeats and late users.
+The cache stores each shard like a packet, in a separate slot; money, terms and share numbers belong
+to the whole packet. Before a share from another shard becomes durable, it is noted in the user's
+home shard, so that one read answers repeats and late users.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock
 
 _EMPTIED_MAX = 10_000
-"""Shards that a process remembers as emptied: about 1 MB."""
+"""Maximum shards that a process remembers as emptied, about 1 MB."""
 
 Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found(Generic[Outcome]):
-    """First shard with shares left, or the user's home shard if none has."""
+    """First shard with shares left, or the user's home shard if no shard has any."""
 
     shard: int
     outcome: Outcome
@@ -51,13 +51,13 @@ class _Found(Generic[Outcome]):
 
 
 class ShardedClaims:
-    """Implementation of ClaimCache; an unsharded packet passes straight through."""
+    """ClaimCache implementation; calls for an unsharded packet pass straight through."""
 
     def __init__(self, shards: ShardCache, *, clock: Clock) -> None:
         self._shards = shards
         self._clock = clock
-        # Shards to skip; CachedEmptied has the owners of small packets, which are never sharded. A
-        # returned number is offered again after this time (lua/packet_amend.lua).
+        # Shards to skip. CachedEmptied has the owners of small packets, which are never sharded.
+        # The cache offers a returned number only after this time (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
         )
@@ -82,7 +82,7 @@ class ShardedClaims:
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Admit to the first shard with shares left; each shard has its part of *admitted_max*."""
+        """Admit to the first shard with shares left; each shard has a part of *admitted_max*."""
         if not is_sharded(packet_id):
             return self._shards.admit(
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
@@ -108,7 +108,7 @@ class ShardedClaims:
         *,
         is_new: bool = False,
     ) -> None:
-        """Load shards from the ledger, and note their users' numbers in the home shards."""
+        """Load shards from the ledger, and note the users' numbers in their home shards."""
         packet_id = packet.packet_id
         if not is_sharded(packet_id):
             self._shards.load(packet, shares, is_new=is_new)
@@ -123,8 +123,8 @@ class ShardedClaims:
                 if home != of_share:
                     notes[home][share.claimer.user_id] = -share.share_no
         for number in range(shard_count(packet_id)) if shard is None else (shard,):
-            # One shard's shares lack its users who own a share of another shard. The start does
-            # not exclude such users, because edits move it.
+            # The shares of one shard don't include its users who own a share of another shard. The
+            # start does not exclude such users, because edits move it.
             is_whole = shard is None
             self._shards.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
             self._emptied.forget(shard_id(packet_id, number))
@@ -132,7 +132,7 @@ class ShardedClaims:
             self._shards.note(shard_id(packet_id, home), numbers)
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
-        """Check the home shard, which notes claims from other shards before they count."""
+        """Check the home shard, in which claims from other shards are noted before they count."""
         cache_id = packet_id
         if is_sharded(packet_id):
             cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
@@ -153,7 +153,7 @@ class ShardedClaims:
             self._shards.revoke(shard_id(packet_id, shard), user_id, number)
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Replace a number with the user's durable one, in whichever shards they are."""
+        """Replace a number with the user's durable number, in whichever shards they are."""
         if not is_sharded(packet_id):
             self._shards.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
@@ -171,7 +171,7 @@ class ShardedClaims:
             self._shards.release(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
-        # Release the number before its note, because a remaining note leads to this step again.
+        # Release the number before its note: if this is interrupted, the note leads here again.
         self._shards.release(shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
         if of_share != home:
             self._shards.revoke(shard_id(packet_id, home), user_id, -share_no)
@@ -188,7 +188,7 @@ class ShardedClaims:
         self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
     ) -> _Found[Outcome]:
         home = shard_of_user(packet_id, user_id)
-        # Always query the home shard, because only it has everything about this user.
+        # Always query the home shard, because only it has all data about this user.
         at_home = ask(shard_id(packet_id, home))
         if self._note_emptied(shard_id(packet_id, home), at_home):
             for shard in other_shards(packet_id, user_id):
@@ -211,9 +211,9 @@ class ShardedClaims:
     def _packet_outcome(
         self, packet_id: str, user_id: str, shard: int, outcome: GrabOutcome
     ) -> GrabOutcome:
-        """Return a shard's outcome as the packet's, after noting the number in the home shard."""
+        """Note the number in the home shard, then return a shard's outcome as the packet's."""
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            # Omit the terms, which the caller would treat as those of a small packet.
+            # Omit the terms, because with terms the caller would treat the packet as small.
             return GrabOutcome(outcome.status)
         if outcome.share_no is None:
             return replace(outcome, shard=shard)
@@ -231,7 +231,7 @@ def _cache_ids(packet_id: str) -> list[str]:
 
 
 def _number(packet_id: str, shard: int, share_no: int) -> int:
-    """Return a share's number in a shard: local if it is its own, negative otherwise."""
+    """Return a share's number in a shard: local if the share belongs to it, else negative."""
     is_own = shard_of_share(packet_id, share_no) == shard
     return local_no(packet_id, share_no) if is_own else -share_no
 

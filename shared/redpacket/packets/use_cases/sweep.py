@@ -1,4 +1,4 @@
-"""Sweep: the job that runs every minute. No step may use up the time of another."""
+"""Sweep: the job that runs every minute. No step may use up the time of another step."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from redpacket.packets.use_cases.move_packets import move_packets
 from redpacket.packets.use_cases.repair import load_packets, requeue_claims
 
 RESERVE_MS = 8_000
-"""Milliseconds for the last chunk to end before the Lambda does."""
+"""Milliseconds reserved for the last chunk before the Lambda timeout."""
 
 REPAIR_MS = 2_000
-"""Milliseconds that refunds leave for requeues and loads, half for each."""
+"""Milliseconds that refunds leave for requeues and loads, half for each of them."""
 
 
 MOVE_MS = 10_000
-"""Maximum milliseconds for moves of packets, for which refunds wait: about 5,000 packets."""
+"""Maximum milliseconds for moving packets before refunds start, about 5,000 packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SweepReport:
 
 
 def sweep(time_left_ms: int, *, ports: SweepPorts, is_on: Callable[[Switch], bool]) -> SweepReport:
-    """Move and refund before requeues and loads, which a queue or cache may delay."""
+    """Move and refund first, because a queue or the cache may delay requeues and loads."""
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     moved = move_packets(min(stop_at_ms, ports.clock.now_ms() + MOVE_MS), ports=ports)
     expired = expire_packets(

@@ -1,4 +1,4 @@
-"""Thanks for a share, once for each claimer; they never touch money rows."""
+"""Thanks for a share, once per claimer; they never change money rows."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ def thank_sender(
     *,
     ports: ThanksPorts,
 ) -> int:
-    """Store the user's thanks, and return the number of their share; a repeat returns the same.
+    """Store the user's thanks, and return the user's share number; a repeat returns it again.
 
-    New thanks first store a notice for the sender; a repeat that finds no thanks stores it again.
-    Campaigns' packets have none. Raises PacketNotFound, Forbidden for a user without a share,
-    InvalidRequest for a reserved name in the text, and AlreadyThanked after other thanks.
+    The sender's notice is stored before new thanks, so a retry after a crash may store it again.
+    Thanks for a campaign's packet cause no notice. Raises PacketNotFound, Forbidden for a user
+    without a share, InvalidRequest for a reserved name in the text, and AlreadyThanked after other
+    thanks.
     """
     if thanks.text and looks_reserved(thanks.text, skeleton_of):
         raise InvalidRequest.of("text", LOOKS_RESERVED)
@@ -72,7 +73,7 @@ def remove_thanks_text(
     *,
     ports: ThanksPorts,
 ) -> User:
-    """Remove the text of a share's thanks, and return its author; a repeat is harmless.
+    """Remove the text of a share's thanks, and return the author; a repeat is harmless.
 
     *note* receives the author before the change. Raises PacketNotFound for a share without a text.
     """
