@@ -13,11 +13,11 @@ The contract between use cases and providers (docs/architecture.md has the steps
 * **NOT_FOUND needs time.** A query may miss a recent call. NOT_FOUND counts only after
   `settling_ms` have passed since the last moment at which a call can have started; the caller adds
   its lease and its function's timeout.
-* **Providers forget.** `query_horizon_ms` after the first possible call for a number, which is our
-  creation of it, NOT_FOUND proves nothing. Then no call is made and no money returns.
-* **Final states are permanent.** SUCCEEDED, FAILED and CANCELLED of a number never change.
-* **No retries inside.** An adapter makes one HTTP call for each method, within `call_ms_max`, and
-  has no state: pacing, retries and breakers belong to the use cases.
+* **Providers forget.** When a number is `query_horizon_ms` old, NOT_FOUND proves nothing. From then
+  on, no call is made and no money is returned.
+* **Final states are permanent.** A number's SUCCEEDED, FAILED or CANCELLED never changes.
+* **No retries inside.** An adapter makes one HTTP call per method, within `call_ms_max`, and has no
+  state: pacing, retries and breakers belong to the use cases.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from redpacket.platform.ssrf_safe_http import HttpClient
 
 PENDING_CURSOR = "[0-9]{1,2}(\\.[0-9]{1,13}\\.[0-9a-f]{30})?"
-"""Work list of a page's first withdrawal, and the one before it."""
+"""Pattern of a cursor: the work list of a page's first withdrawal, and the previous withdrawal."""
 
 PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
 """Pattern of a cursor in lists of withdrawals, returns and debts: a sort key."""
@@ -61,13 +61,13 @@ Part = TypeVar("Part")
 ProviderSettings = TypeVar("ProviderSettings", bound="Settings")
 
 CALL_MS_MAX = 5_000
-"""Timeout of a provider call; most take less than one second."""
+"""Timeout of a provider call in milliseconds; most calls take less than one second."""
 
 SETTLING_MS = 60_000
 """Milliseconds for which a provider may return NOT_FOUND after a call (docs/adr/0030)."""
 
 QUERY_HORIZON_MS = 29 * 24 * 3_600_000
-"""Milliseconds for which NOT_FOUND proves that no transfer was made.
+"""Age of a number in milliseconds up to which NOT_FOUND proves that no transfer was made.
 
 WeChat and the host wallet's protocol remember transfers for 30 days. The documentation does not say
 how WeChat counts them.
@@ -75,7 +75,7 @@ how WeChat counts them.
 
 
 RETURN_DAYS = 2
-"""Days from a lock to the return of its money: one to confirm, and one until it is booked."""
+"""Days from a lock to the money's return: one for the confirmation and one for the booking."""
 
 
 def required(by_provider: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
@@ -91,23 +91,23 @@ class ProviderEnvironment:
 
     settings: Settings
     secret: Callable[[str], str]
-    """Return a secret by its ARN."""
+    """Function that returns the secret with an ARN."""
     accounts: Callable[[str], Accounts]
-    """Return the encryption of account names for a context."""
+    """Function that returns the encryption of account names for a context."""
     http: Callable[[str], HttpClient]
-    """Return a client of one URL."""
+    """Function that returns a client for one URL."""
     now_ms: Callable[[], int]
 
 
 class Provider(Generic[ProviderSettings]):
     """One payment provider. A part is None if it is missing or not configured here.
 
-    Each part is built when it is first read, because a function has only its own parts' settings,
-    secrets and libraries.
+    Each part is built on its first read, because a function has settings, secrets and libraries
+    only for the parts that it uses.
     """
 
     settings_type: type[ProviderSettings]
-    """Variables of this provider, in addition to those of all functions."""
+    """Environment variables for this provider, in addition to those for all functions."""
     only_unit = ""
     """Name of the only unit of account that the provider moves; empty for any."""
     pays_out_automatically = False
@@ -146,12 +146,12 @@ class Provider(Generic[ProviderSettings]):
 
     @cached_property
     def token_issuer(self) -> TokenIssuer | None:
-        """Issuer of tokens for users who sign in by this provider."""
+        """Issuer of tokens for users who sign in through this provider."""
         return None
 
     @cached_property
     def page_signer(self) -> Callable[[str], JsSignature] | None:
-        """Signer of the page's addresses. Raises InvalidRequest, Unavailable."""
+        """Function that signs the page's addresses. It raises InvalidRequest, Unavailable."""
         return None
 
 
@@ -182,13 +182,13 @@ class PaymentProvider(Protocol):
         """Return a payment by the provider's id, including one that `query` does not list."""
 
     def close(self, number: str) -> None:
-        """Close an order, unless it is closed, paid or unknown; a payment may still arrive."""
+        """Close an order, if it is open; a payment may still arrive."""
 
     def refund(self, order: RefundOrder) -> RefundFound:
-        """Refund a payment once for each *refund_no*; FAILED only if a signed answer says so."""
+        """Refund a payment once per *refund_no*; return FAILED only for a signed answer."""
 
     def query_refund(self, refund_no: str) -> RefundFound:
-        """Return a refund, ours or one made outside; NOT_FOUND is a state."""
+        """Return a refund, requested by us or made outside; NOT_FOUND is a state."""
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
         """Return payments and refunds of a day such as "2026-11-22" in the provider's time zone.
@@ -206,17 +206,17 @@ class PayoutProvider(Protocol):
     needs_consent: bool
     """Whether payees confirm every transfer unless they consented to all."""
     locks_money: bool
-    """Whether a statement may book a transfer at its request, and its return if it is unpaid."""
+    """Whether statements may book a transfer when it is requested, and a return if unpaid."""
     settling_ms: int
     call_ms_max: int
     query_horizon_ms: int
-    """Milliseconds after the creation of a number for which NOT_FOUND is a proof."""
+    """Age of a number in milliseconds up to which NOT_FOUND is a proof."""
 
     def details(self) -> str:
         """Return the transfer settings as text, which withdrawals store for identical retries."""
 
     def transfer(self, order: TransferOrder) -> TransferFound:
-        """Pay out, once for each *transfer_no*, and return the transfer's state, or REFUSED.
+        """Pay out once per *transfer_no*, and return the transfer's state, or REFUSED.
 
         REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
         NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was already
@@ -249,7 +249,7 @@ class CallbackVerifier(Protocol):
 
 
 class NoticeQueue(Protocol):
-    """Queue of notices to the payment function, at least once; tests have a double."""
+    """At-least-once queue of provider notices; tests have a double."""
 
     def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
         """Queue notices, visible after *delay_s*; after Unavailable, some may be queued."""
@@ -274,13 +274,13 @@ class Authorizations(Protocol):
     def ask(
         self, authorization_no: str, payee: ExternalAccount, display_name: str
     ) -> AuthorizationFound:
-        """Request a consent, once for each number; the provider shows *display_name*."""
+        """Request a consent once per number; the provider shows *display_name* to the user."""
 
     def query(self, authorization_no: str) -> AuthorizationFound:
         """Return a consent's state; NOT_FOUND is a state."""
 
     def close(self, authorization_no: str) -> None:
-        """Close a consent; a closed or unknown one is not an error."""
+        """Close a consent; a consent that is closed or unknown is not an error."""
 
 
 class JsSignature(TypedDict):
@@ -296,7 +296,7 @@ class TokenIssuer(Protocol):
     """Issuer of tokens for users who sign in through a provider; tests have a double."""
 
     def subject_of(self, name_hash: str) -> str:
-        """Return the permanent subject of the tokens of an account's user."""
+        """Return the permanent subject in tokens for the account's user."""
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         """Return a token and its expiry in milliseconds."""
@@ -305,7 +305,7 @@ class TokenIssuer(Protocol):
 class Payees(Protocol):
     """Mapping from users to payout accounts.
 
-    One adapter has the linked accounts, the other the account of the request's token.
+    One adapter returns linked accounts, the other returns the account of the request's token.
     """
 
     def find(self, user_id: str, channel: ProviderName) -> Payee | None:

@@ -45,11 +45,11 @@ class AccountKeys:
 
 
 class Accounts:
-    """Encryption of the account names of one provider, or of other texts of one *context*.
+    """Encryption of one provider's account names, or of other text in one *context*.
 
-    Each seal is bound to an owner, such as a user or a payment: a copy in another owner's row does
-    not open. AES-SIV is deterministic, so a repeated write changes nothing. It reveals only
-    equality, as the hash does.
+    Each seal is bound to an owner, such as a user or a payment, so a copy in another owner's row
+    does not open. AES-SIV is deterministic, so a repeated write changes nothing. Like the hash, it
+    reveals only equality.
     """
 
     def __init__(self, keys: AccountKeys, context: str) -> None:

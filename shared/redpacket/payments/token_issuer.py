@@ -1,7 +1,7 @@
 """Issuer of RS256 tokens, with rotating keys, for users who sign in through a provider.
 
 Verifiers cache the published keys for two hours. A new key is therefore published three hours
-before it signs, and an old one stays published while its tokens may live.
+before it signs, and an old key stays published until all its tokens have expired.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Rs256Tokens:
         self._life_ms = life_ms
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
-        """Return a user's token and its end."""
+        """Return a user's token and its expiry."""
         issued_at_s = now_ms // _MS_PER_S
         expires_at_s = issued_at_s + self._life_ms // _MS_PER_S
         key = self._keys.signing(now_ms)
@@ -153,7 +153,7 @@ class Rs256Tokens:
         return token, expires_at_s * _MS_PER_S
 
     def subject_of(self, name_hash: str) -> str:
-        """Return the subject of an account, which is the same in all of its tokens."""
+        """Return the subject for an account, which is the same in all tokens."""
         hashed = hmac.digest(self._keys.subject_key, name_hash.encode(), "sha256")
         return f"{self._provider}|{hashed.hex()[:_SUBJECT_LENGTH]}"
 

@@ -1,4 +1,4 @@
-"""Network of a client without a token, for rate limits."""
+"""Network address of a client without a token, for rate limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _FORWARDED, _SOURCE = "forwarded", "source"
 _IPV6_PREFIX_BITS = 64
-"""Prefix length of the IPv6 network whose addresses one customer can use."""
+"""Prefix length of an IPv6 network whose addresses all belong to one customer."""
 
 
 def client_network(request: HttpRequest) -> str:

@@ -1,4 +1,4 @@
-"""Routes that link a user's account at a provider."""
+"""Routes for linking a user's account at a provider."""
 
 from __future__ import annotations
 

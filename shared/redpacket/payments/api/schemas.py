@@ -1,4 +1,4 @@
-"""Request bodies of payments, withdrawals and provider accounts."""
+"""Request bodies for payments, withdrawals and provider accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses of payments, withdrawals and consents."""
+"""Responses about payments, withdrawals and consents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def payment_view(payment: Payment) -> answers.Payment:
-    """Return a payment with its client parameters while it can be paid."""
+    """Return a payment, with its client parameters while it can be paid."""
     is_open = payment.shown_status is PaymentStatus.PENDING and payment.prompt
     prompt = json.loads(payment.prompt) if is_open else None
     view = {
@@ -40,7 +40,7 @@ def payment_view(payment: Payment) -> answers.Payment:
 
 
 def by_channel(of: ProviderName, value: T, channels: Iterable[ProviderName]) -> dict[str, T | None]:
-    """Return the fields of *channels*: *value* for one of them, None for the others."""
+    """Return a field for each of *channels*: *value* for the channel *of*, None for the others."""
     return {channel.value: value if channel is of else None for channel in channels}
 
 
@@ -104,7 +104,7 @@ def _listed_view(
 
 
 def binding_view(payee: Payee | None) -> answers.Binding:
-    """Return a user's linked account; its short hash changes when the account does."""
+    """Return a user's linked account, with a short hash that changes if the account changes."""
     if payee is None:
         return {"is_bound": False, "account": None, "bound_at_ms": None, "opens_at_ms": None}
     return {
@@ -116,7 +116,7 @@ def binding_view(payee: Payee | None) -> answers.Binding:
 
 
 def confirmation_view(merchant: Merchant, sealed: str, number: str) -> answers.Confirmation | None:
-    """Return the parameters with which a client confirms *number*, or None without them."""
+    """Return the parameters with which a client confirms *number*, or None if there are none."""
     package = containers.providers.prompts.open_text(sealed, number) if sealed else None
     if not package:
         return None

@@ -1,4 +1,4 @@
-"""SQS queue of provider callbacks, from which the payment function queries their payments."""
+"""SQS queue of provider callbacks; the transfer function then queries what they name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LENGTH_MAX = 128
 
 
 class SqsNotices:
-    """SQS implementation of NoticeQueue, which connects at first use."""
+    """SQS implementation of NoticeQueue; it connects on first use."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._queue = SqsQueue(connect, queue_url, "the queue of notices")

@@ -1,4 +1,4 @@
-"""Payees of one request; at the host's wallet, only the token's user."""
+"""Payees for one request; for the host's wallet, only the token's user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.platform.user import User
 
 
 class TokenPayees:
-    """Implementation of Payees for one user; other providers use the bound accounts."""
+    """Payees implementation for one user; other providers use the bound accounts."""
 
     def __init__(self, user: User, host_accounts: Accounts, bound: Payees) -> None:
         self._user = user

@@ -1,4 +1,4 @@
-"""Users' consents to transfers without confirmation, in PaymentsTable."""
+"""Repository of users' consents to transfers without confirmation, in PaymentsTable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IS_ACTIVE = "authorization_status = :active"
 IS_WAITING = "attribute_exists(work_pk)"
 
 KEPT_MS = 30 * 24 * 3_600_000
-"""Milliseconds until a closed consent's row, which holds a user's name, expires."""
+"""Milliseconds after which a closed consent's row expires, because it holds a user's name."""
 
 
 class DynamoAuthorizations:
@@ -31,7 +31,7 @@ class DynamoAuthorizations:
         self._payments = dynamo.tables.payments
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
-        """Store a consent's request and refer to it; False if the account differs from *payee*."""
+        """Store a consent request and refer to it; return False if the account is not *payee*'s."""
         named = update(
             self._payments,
             payment_keys.payee(authorization.channel, authorization.user_id),
@@ -74,7 +74,7 @@ class DynamoAuthorizations:
         )
 
     def activate(self, authorization: Authorization) -> bool:
-        """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
+        """Set a consent to ACTIVE; return False if the payee row refers to another consent."""
         active = update(
             self._payments,
             payment_keys.authorization(authorization.number),
@@ -106,13 +106,13 @@ class DynamoAuthorizations:
         self._dynamo.try_transact([doubted, unused])
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
-        """Set to CLOSING to stop its use in transfers; False if the payee row changed."""
+        """Set a consent to CLOSING, so that no transfer uses it; False if the payee row changed."""
         ended = closing(self._payments, authorization.channel, authorization.number, now_ms)
         unused = self._unnamed(authorization)
         return self._dynamo.try_transact([ended, unused])
 
     def close(self, authorization: Authorization, now_ms: int) -> None:
-        """Set to CLOSED, and remove it from the payee row."""
+        """Set a consent to CLOSED, and remove it from the payee row."""
         closed = update(
             self._payments,
             payment_keys.authorization(authorization.number),
@@ -124,7 +124,7 @@ class DynamoAuthorizations:
         )
         unused = self._unnamed(authorization)
         if not self._dynamo.try_transact([closed, unused]):
-            # The payee row no longer refers to this consent, and never will.
+            # The payee row does not refer to this consent, and never will again.
             self._dynamo.write(closed)
 
     def _unnamed(self, authorization: Authorization) -> Operation:

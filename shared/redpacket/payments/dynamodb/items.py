@@ -1,4 +1,4 @@
-"""Mapper between payments and withdrawals and the rows of PaymentsTable."""
+"""Mapper between rows of PaymentsTable and payments, withdrawals, returns and refunds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawa
 from redpacket.platform.dynamodb.client import Value
 
 SHARDS = range(8)
-"""Shards of each work list of payments."""
+"""Shards of each payment work list."""
 
 
 def work_list(kind: str, channel: ProviderName, subject: str) -> str:
@@ -93,7 +93,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
 
 
 def return_row(returned: PaymentReturn) -> dict[str, Value]:
-    """Return the row of a transaction's return, in the work list or in the operators' list."""
+    """Return the row of a transaction's return, which is in the work list or operators' list."""
     row: dict[str, Value] = {
         **payment_keys.payment_return(returned.number, returned.transaction_id),
         "amount_fen": returned.amount_fen,
@@ -140,7 +140,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
 
 
 def refund_row(refund: PaymentRefund) -> dict[str, Value]:
-    """Return the row of a refund made outside; one that left a debt is in the operators' list."""
+    """Return the row of an outside refund; if it left a debt, it is in the operators' list."""
     row: dict[str, Value] = {
         **payment_keys.payment_refund(refund.number, refund.refund_no),
         "user_id": refund.user_id,
@@ -159,7 +159,7 @@ def refund_row(refund: PaymentRefund) -> dict[str, Value]:
 
 
 def refund_of(row: dict[str, Any]) -> PaymentRefund:
-    """Parse the row of a refund made outside."""
+    """Parse the row of an outside refund."""
     return PaymentRefund(
         number=row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX),
         refund_no=row["sk"].removeprefix(payment_keys.REFUND_PREFIX),
@@ -189,7 +189,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "attempt_no": withdrawal.attempt_no,
         "call_count": 0,
         "lease_until_ms": 0,
-        # Rows of earlier versions lack it, and no check expects an answer from them.
+        # Rows of earlier versions lack this attribute, so no check expects an answer in them.
         "returned_on": "",
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,
@@ -242,7 +242,7 @@ def _calls_of(text: str) -> tuple[ProviderAnswer, ...]:
 
 
 def line_row(channel: ProviderName, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:
-    """Return the row of a line that the day's statement must contain."""
+    """Return the row of a line that the provider's statement for the day must contain."""
     day = statement_day(line.moved_at_ms)
     row: dict[str, Value] = {
         **payment_keys.outside_line(channel, line.kind, day, line.number, line.outside_no),
@@ -270,7 +270,7 @@ def line_of(row: dict[str, Any]) -> StatementLine:
 
 
 def merchant_row(merchant: Merchant) -> dict[str, Value]:
-    """Return the attributes of the merchant that a provider acts for."""
+    """Return the attributes for the merchant that a provider acts for."""
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id}
 
 
@@ -285,7 +285,7 @@ def account_row(name: str, account: ExternalAccount) -> dict[str, Value]:
 
 
 def account_of(name: str, row: dict[str, Any], owner: str) -> ExternalAccount:
-    """Parse *owner*'s provider account; after an erasure it is empty."""
+    """Parse *owner*'s provider account, which is empty after an erasure."""
     return ExternalAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""), owner)
 
 

@@ -12,12 +12,12 @@ def payment(number: str) -> dict[str, str]:
 
 
 def payment_return(number: str, transaction_id: str) -> dict[str, str]:
-    """Return the key of a payment's transaction that is returned."""
+    """Return the key of the return of one of a payment's transactions."""
     return {**payment(number), "sk": f"{RETURN_PREFIX}{transaction_id}"}
 
 
 def payment_refund(number: str, refund_no: str) -> dict[str, str]:
-    """Return the key of a payment's refund that was made outside."""
+    """Return the key of a payment's outside refund."""
     return {**payment(number), "sk": f"{REFUND_PREFIX}{refund_no}"}
 
 
@@ -42,7 +42,7 @@ WITHDRAWAL = "withdrawal"
 
 
 def withdrawn(user_id: str, day: str) -> dict[str, str]:
-    """Return the key of a user's withdrawn sum for one day."""
+    """Return the key of the sum that a user withdrew on one day."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{WITHDRAWN_PREFIX}{day}"}
 
 
@@ -50,7 +50,7 @@ WITHDRAWN_PREFIX = "withdrawn#"
 
 
 def payments_begun(user_id: str, day: str) -> dict[str, str]:
-    """Return the key of a user's number of payments for one day; the row has a TTL."""
+    """Return the key of the number of payments that a user began on one day; the row has a TTL."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{BEGUN_PREFIX}{day}"}
 
 
@@ -87,7 +87,7 @@ def payee(channel: str, user_id: str) -> dict[str, str]:
 
 
 def outside_account(channel: str, name_hash: str) -> dict[str, str]:
-    """Return the key of the user who owns a payout account."""
+    """Return the key of the row that names the owner of a payout account."""
     return {"pk": f"account#{channel}#{name_hash}", "sk": "account"}
 
 

@@ -1,4 +1,4 @@
-"""Lists and work lists of PaymentsTable; the lists are read strongly after the index."""
+"""Lists and work lists in PaymentsTable; listed rows are read strongly after the index."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WORK_LISTS = [
     for each in ProviderName
     for n in SHARDS
 ]
-"""Work lists of withdrawals: to call, and to query."""
+"""Work lists of withdrawals: one to call the provider, one to query it."""
 
 
 class DynamoPaymentLists:
-    """Operators' lists, newest first. Raises InvalidRequest for a bad cursor."""
+    """Lists for operators, newest first. Methods raise InvalidRequest for a bad cursor."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -42,14 +42,14 @@ class DynamoPaymentLists:
         return [returned for returned in returns if returned.status is ReturnStatus.LISTED], more
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
-        """Return a page of outside refunds that left a debt, paid or not, and the next cursor."""
+        """Return a page of outside refunds that left a debt, even if repaid, and a cursor."""
         rows, more = self._lists.read_page(payment_keys.DEBTS, cursor, limit)
         return [refund_of(row) for row in rows], more
 
     def list_pending_withdrawals(
         self, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
-        """Return a page of withdrawals that have not ended, by work list, the oldest first."""
+        """Return a page of pending withdrawals, by work list, oldest first, and the next cursor."""
         if cursor is not None and not re.fullmatch(PENDING_CURSOR, cursor):
             raise invalid_cursor()
         first, _, begin = (cursor or "0").partition(".")

@@ -1,4 +1,4 @@
-"""Payout accounts in PaymentsTable: one row per user and one per account, changed together."""
+"""Repository of payout accounts in PaymentsTable, with a row per user and a row per account."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TRIES = 4
 
 
 class DynamoPayees:
-    """Accounts that users bind; one account belongs to one user."""
+    """Repository of bound accounts; each account belongs to one user."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -52,10 +52,10 @@ class DynamoPayees:
         now_ms: int,
         first_wait_ms: int = 0,
     ) -> Payee:
-        """Bind an account to a user, and free the previous one.
+        """Bind an account to a user, and free the user's previous account.
 
-        An account that is already bound stays unchanged, except for a seal of an earlier version.
-        The previous account's consent changes to CLOSING and stays only in `list_waiting`.
+        If the account is already bound, only a seal of an earlier version is replaced. The previous
+        account's consent changes to CLOSING, and only `list_waiting` still contains it.
         Raises OpenidInUse.
         """
         for _ in range(_TRIES):
@@ -140,7 +140,7 @@ class DynamoPayees:
 
 
 def as_seen(seen: Payee) -> str:
-    """Return the condition that a user's account and consent have not changed."""
+    """Return the condition that the user's account and consent are unchanged."""
     return f"{HAS_ACCOUNT_AS_SEEN} AND {HAS_CONSENT_AS_SEEN if seen.asked_no else HAS_NO_CONSENT}"
 
 
@@ -179,5 +179,5 @@ def _has_changed(_row: Row) -> RedPacketError:
 
 
 def _is_not_theirs(_row: Row) -> RedPacketError:
-    """Return the error for contradicting rows, which are a bug."""
+    """Return the error for contradicting rows, which indicate a bug."""
     return InvariantViolated("the account or consent row names another user")

@@ -1,4 +1,4 @@
-"""Payments in PaymentsTable; only the payment functions write it (docs/adr/0030)."""
+"""Repository of payments in PaymentsTable, which only payment functions write (docs/adr/0030)."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max
 
 DAY_MS = 24 * 3_600_000
 COUNTED_MS = 7 * DAY_MS
-"""Milliseconds until a day's count of payments expires."""
+"""Milliseconds after which a daily count of payments expires."""
 
 
 class DynamoPayments:
-    """Repository of payments; only it credits them. Lists may lag."""
+    """Repository of payments, and the only writer of their credits. Lists may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -66,9 +66,9 @@ class DynamoPayments:
         self._packets = dynamo.tables.packets
 
     def put(self, payment: Payment, request: Request, per_day_max: int) -> str | None:
-        """Store an intent, or return the number of the request's earlier one.
+        """Store a payment intent, or return the number of the request's earlier intent.
 
-        Raises RateLimited, and Forbidden for an account of campaign money.
+        Raises RateLimited, and Forbidden for a campaign account.
         """
         return transact_request(
             self._dynamo,
@@ -85,7 +85,7 @@ class DynamoPayments:
 
     def put_of_packet(self, payment: Payment, per_day_max: int) -> Payment:
         """Store the intent of an unpaid packet, or return the existing one. Raises RateLimited."""
-        # The intent comes first, so that an existing one is not counted again.
+        # Write the intent first, so that an existing intent is not counted again.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda row: _of_packet(row, payment)
         )
@@ -115,7 +115,7 @@ class DynamoPayments:
         return payment_of(row) if row else None
 
     def begin_order(self, payment: Payment, now_ms: int) -> bool:
-        """Record an order before its call; False if another was recorded or the payment ended."""
+        """Record an order before its call; return False if another exists or the payment ended."""
         return self._dynamo.update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -143,18 +143,18 @@ class DynamoPayments:
         return [row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX) for row in rows]
 
     def look_again(self, number: str, at_ms: int | None) -> None:
-        """Reschedule a payment in `list_waiting`, or with None remove it."""
+        """Reschedule a payment in `list_waiting`, or remove it if *at_ms* is None."""
         self._dynamo.update(
             self._payments,
             payment_keys.payment(number),
             "REMOVE work_pk, work_at_ms" if at_ms is None else "SET work_at_ms = :at_ms",
-            # A payment credited meanwhile has left the work list permanently.
+            # A payment that was credited in the meantime has left the work list permanently.
             condition="attribute_exists(work_pk)",
             **({} if at_ms is None else {"at_ms": at_ms}),
         )
 
     def expire(self, number: str, now_ms: int) -> None:
-        """End a PENDING payment, so that no request orders it again and the sweep closes it."""
+        """End a PENDING payment, so that no request orders it again and the sweep will close it."""
         self._dynamo.update(
             self._payments,
             payment_keys.payment(number),
@@ -168,7 +168,7 @@ class DynamoPayments:
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
         """Set a PENDING payment to CLOSED; return False if it is no longer PENDING.
 
-        A payment that was never ordered stays open if an order has begun since the read.
+        A payment that was not ordered when it was read stays open if an order has begun since.
         """
         work = (
             "REMOVE work_pk, work_at_ms" if again_at_ms is None else ", work_at_ms = :again_at_ms"
@@ -193,7 +193,7 @@ class DynamoPayments:
         *,
         funding: tuple[Packet, Transfer] | None = None,
     ) -> bool:
-        """Credit a payment to its user's account, once for each number.
+        """Credit a payment to its user's account, once per number.
 
         With *funding* (the paid packet and its transfer) the same transaction moves the money to
         the packet and changes it from UNPAID to OPEN. Return False if the payment has a transaction
@@ -213,7 +213,7 @@ class DynamoPayments:
         operations += post_operations(self._accounts, transfers, counts)
         if self._dynamo.try_transact(operations):
             return True
-        # A restore may have lost the payment's end, but neither its credit nor its line.
+        # A restore may have lost the payment's end, but not its credit and its statement line.
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, credited.transfer_id)
         if at_ms is None:
             return False

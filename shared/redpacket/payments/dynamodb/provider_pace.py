@@ -1,4 +1,4 @@
-"""Providers' state that all functions share: rate limits, breaker and the last compared day."""
+"""Provider state that all functions share: rate limits, breaker and the last compared day."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DynamoProviderPace:
         )
 
     def note_calls(self, channel: ProviderName, now_ms: int, *, is_answered: bool) -> None:
-        """Store that the provider answered a run's calls, or the start of its silence."""
+        """Store that the provider answered a run's calls, or the time at which it fell silent."""
         change = (
             "SET answered_at_ms = :now_ms REMOVE silent_since_ms"
             if is_answered
@@ -63,12 +63,12 @@ class DynamoProviderPace:
         self._dynamo.update(self._payments, row, change, now_ms=now_ms)
 
     def find_compared(self, channel: ProviderName) -> str | None:
-        """Return the day, or None before the first comparison."""
+        """Return the last compared day, or None before the first comparison."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, _STATEMENTS))
         return str(row["compared_day"]) if row else None
 
     def note_compared(self, channel: ProviderName, day: str) -> None:
-        """Store the day."""
+        """Store the last compared day."""
         self._dynamo.update(
             self._payments,
             payment_keys.provider_row(channel, _STATEMENTS),

@@ -1,4 +1,4 @@
-"""Returned transactions and refunds made outside, in PaymentsTable."""
+"""Repository of returned transactions and outside refunds, in PaymentsTable."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 
 
 class DynamoReturns:
-    """Repository of uncredited transactions and of refunds made outside. Lists may lag."""
+    """Repository of uncredited transactions and of outside refunds. Lists may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -58,7 +58,7 @@ class DynamoReturns:
         self._audit_table = dynamo.tables.journal
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
-        """Record once that a transaction is not credited. Raises InvariantViolated if it was."""
+        """Record once that a transaction is not credited. Raises InvariantViolated if credited."""
         operations = [
             put(self._payments, return_row(returned)),
             check(
@@ -114,7 +114,7 @@ class DynamoReturns:
         )
 
     def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
-        """Record a completed return, once, at the provider's time."""
+        """Record a completed return once, with the provider's time."""
         done = update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
@@ -155,11 +155,11 @@ class DynamoReturns:
         *,
         is_outside: bool,
     ) -> bool:
-        """Set a LISTED return to RESOLVED by its reference, log the action, and count *spent*.
+        """Set a LISTED return to RESOLVED with its reference, log the action, and count *spent*.
 
-        A transfer outside excludes a deposit for the transaction. Return False, without effect, if
-        the return or the allowance has changed, the reference was used before, or the other one
-        came first.
+        An outside transfer and a deposit for the transaction exclude each other. Return False,
+        without effect, if the return or the allowance has changed, the reference was used before,
+        or the other resolution came first.
         """
         resolved = update(
             self._payments,
@@ -184,7 +184,7 @@ class DynamoReturns:
     def note_outside(
         self, returned: PaymentReturn, refund: PaymentRefund, answer: RefundFound
     ) -> bool:
-        """Record an outside refund of an uncredited transaction, once for each number.
+        """Record an outside refund of an uncredited transaction, once per refund number.
 
         The remainder waits for an operator. Return False if it was recorded or the return has
         changed; the caller must then read again.
@@ -221,11 +221,11 @@ class DynamoReturns:
         )
 
     def list_refunds(self, number: str) -> list[PaymentRefund]:
-        """Return the refunds of a payment that were made outside."""
+        """Return the outside refunds of a payment."""
         return [refund_of(row) for row in self._beside(number, payment_keys.REFUND_PREFIX)]
 
     def reverse(self, payment: Payment, refund: PaymentRefund, answer: RefundFound) -> bool:
-        """Debit an outside refund to the user's account and receivable, once for each number.
+        """Debit an outside refund to the user's account and receivable, once per refund number.
 
         Return False if it was recorded, the balance no longer covers its part, or the payment has
         changed; the caller must then read again.

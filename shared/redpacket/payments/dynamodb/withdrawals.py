@@ -1,4 +1,4 @@
-"""Withdrawals in PaymentsTable; changes are conditional on the attempt and lease read (I6)."""
+"""Repository of withdrawals in PaymentsTable; changes require the attempt and lease read (I6)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class DynamoWithdrawals:
         )
 
     def find_held(self, request: Request) -> str | None:
-        """Return the request's withdrawal id, if it was executed. Raises IdempotencyKeyReused."""
+        """Return the withdrawal id of an executed request, if any. Raises IdempotencyKeyReused."""
         return find_result(self._dynamo, self._payments, _ROUTE, request)
 
     def find(self, withdrawal_id: str) -> Withdrawal | None:
@@ -123,7 +123,7 @@ class DynamoWithdrawals:
         return self._list_waiting("look", channel, until_ms, limit)
 
     def list_looks_after(self, channel: ProviderName, after_ms: int) -> list[str]:
-        """Return ids of withdrawals whose next query is not before a time; the list may lag."""
+        """Return ids of withdrawals whose next query is due at *after_ms* or later; it may lag."""
         return [
             str(row["pk"]).removeprefix(payment_keys.WITHDRAWAL_PREFIX)
             for shard in SHARDS
@@ -138,7 +138,7 @@ class DynamoWithdrawals:
         ]
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
-        """Store a provider's answer for operators, with the last ones of *seen*."""
+        """Store a provider's answer for operators, after the last answers in *seen*."""
         self._dynamo.update(
             self._payments,
             payment_keys.withdrawal(seen.withdrawal_id),
@@ -148,7 +148,7 @@ class DynamoWithdrawals:
         )
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
-        """Store the completion time that the user was shown."""
+        """Store the expected time that the user was shown."""
         self._dynamo.update(
             self._payments,
             payment_keys.withdrawal(withdrawal_id),
@@ -158,10 +158,10 @@ class DynamoWithdrawals:
         )
 
     def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
-        """Lease the right to call until *until_ms*; return None if the withdrawal has changed.
+        """Lease the right to call the provider until *until_ms*, or return None.
 
-        It moves from `list_to_call` to `list_to_look`, due at the end of the lease. Also return
-        None if it has ended or stopped, or another lease runs at *now_ms*.
+        The withdrawal moves from `list_to_call` to `list_to_look`, due at the end of the lease.
+        Return None if it has changed, ended or stopped, or if another lease runs at *now_ms*.
         """
         if until_ms <= seen.lease_until_ms or now_ms < seen.lease_until_ms:
             return None
@@ -179,7 +179,7 @@ class DynamoWithdrawals:
     def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
         """Stop calls for this transfer; return None, without effect, if the withdrawal has changed.
 
-        The first stop counts, but one of CANCELS replaces a refusal.
+        The first stop counts, but a stop in CANCELS replaces a refusal.
         """
         is_cancel = stop in CANCELS
         if seen.stop in CANCELS or (seen.stop and not is_cancel):
@@ -207,7 +207,7 @@ class DynamoWithdrawals:
             " outside_no = :outside_no, work_pk = :look, work_at_ms = :at_ms",
             f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
             awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
-            # Queries do not return it.
+            # Queries do not return the confirmation data.
             confirmation=transfer.confirmation or seen.confirmation,
             outside_no=transfer.outside_no,
             look=self._look_list(seen),
@@ -228,7 +228,7 @@ class DynamoWithdrawals:
         )
 
     def call_again(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Schedule a withdrawal in `list_to_call` with the same number."""
+        """Schedule a withdrawal in `list_to_call` under the same transfer number."""
         changed = self._change(
             seen,
             "SET work_pk = :transfer, work_at_ms = :at_ms",
@@ -239,9 +239,10 @@ class DynamoWithdrawals:
         return changed is not None
 
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Start a new transfer without consent; the previous one must be unpayable.
+        """Start a new transfer without consent; the previous transfer must be unpayable.
 
-        One of CANCELS stays: then it moves to `list_to_look`, otherwise to `list_to_call`.
+        A stop in CANCELS stays, and the withdrawal then moves to `list_to_look`. Otherwise it moves
+        to `list_to_call`.
         """
         is_cancel = seen.stop in CANCELS
         kind, stop = ("look", "") if is_cancel else ("transfer", "stop_reason, ")
@@ -258,7 +259,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
-        """Set to PAID; return False if it already was. Raises InvariantViolated if returned."""
+        """Set to PAID; return False if already PAID. Raises InvariantViolated if returned."""
         line = StatementLine(
             StatementKind.TRANSFER,
             seen.transfer_no,
@@ -277,7 +278,7 @@ class DynamoWithdrawals:
             outside_no=transfer.outside_no,
             attempt=seen.attempt_no,
         )
-        # A restore may have lost the end of the withdrawal, but not its line.
+        # A restore may have lost the withdrawal's end, but not its statement line.
         noted = merge(self._payments, line_row(seen.channel, line, now_ms))
         if self._dynamo.try_transact([paid, noted]):
             return True
@@ -300,8 +301,8 @@ class DynamoWithdrawals:
     ) -> bool:
         """Set to CANCELLED or FAILED and return the money; return False if the row has changed.
 
-        The row keeps the *answer* of the provider. A return that *is_case* excludes a deposit whose
-        case is the withdrawal.
+        The row stores the provider's *answer*. If *is_case*, the return and a deposit whose case is
+        the withdrawal exclude each other.
         """
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
         returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
@@ -315,7 +316,7 @@ class DynamoWithdrawals:
     def end_returned(
         self, seen: Withdrawal, answer: TransferFound, status: WithdrawalStatus
     ) -> bool:
-        """Set to *status* if the money has returned; return False otherwise.
+        """Set to *status* if the money was returned; otherwise return False.
 
         A restore may have lost a withdrawal's end, but not its return.
         """

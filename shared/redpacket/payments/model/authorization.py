@@ -1,6 +1,6 @@
 """Users' consent to transfers without confirmation.
 
-Its row is durable before the provider is called, and names the payout account.
+A consent's row is durable before the provider is called, and names the payout account.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CONSENT_MS = 24 * 3_600_000
 """Milliseconds within which a user must agree."""
 
 ASKED_MS = 23 * 3_600_000
-"""Milliseconds of requests with one number; all calls have returned before CONSENT_MS."""
+"""Milliseconds for requests under one number; all calls have returned before CONSENT_MS."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
@@ -55,7 +55,7 @@ class AuthorizationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """Row of a consent: a frozen request under OUR *number*, and its state."""
+    """Row of a consent: a frozen request under OUR *number*, and its current state."""
 
     number: str
     user_id: str

@@ -1,6 +1,6 @@
 """Incoming payments: each of our numbers is credited at most once.
 
-A payment's row is its own side of transfers, like a packet's (docs/adr/0030).
+A payment's row is one side of its transfers, like a packet's row (docs/adr/0030).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class PaymentStatus(StrEnum):
-    """Status of a payment; a CLOSED one may still be paid late. REFUNDED is derived."""
+    """Status of a payment; a CLOSED payment may still be paid late. REFUNDED is computed."""
 
     PENDING = "pending"
     PAID = "paid"
@@ -54,8 +54,8 @@ class Payment:
     """Payment intent and its result; *number* is ours and identifies it at the provider.
 
     *ordered_at_ms* is the time of the last order call, or 0 if no call can have been made. *prompt*
-    is JSON for the payer's client. *reversed_fen* left the ledger through refunds made outside.
-    *is_ended* forbids orders, even with a late clock, because the sender ended the packet early.
+    is JSON for the payer's client. *reversed_fen* left the ledger through outside refunds.
+    *is_ended* forbids orders, even if a clock is slow, because the sender ended the packet early.
     """
 
     number: str
@@ -79,7 +79,7 @@ class Payment:
     refunded_at_ms: int | None = None
     is_ended: bool = False
     is_listed: bool = field(default=True, compare=False)
-    """Whether the sweep's work list contains it."""
+    """Whether the sweep's work list contains the payment."""
 
     @property
     def order(self) -> PaymentOrder:
@@ -117,7 +117,8 @@ class ReturnReason(StrEnum):
 class ReturnStatus(StrEnum):
     """Status of uncredited money.
 
-    LISTED waits for an operator, REFUNDED was fully refunded outside, and an operator RESOLVED.
+    LISTED money waits for an operator, REFUNDED money was fully refunded outside, and an operator
+    has settled RESOLVED money.
     """
 
     DUE = "due"
@@ -134,7 +135,7 @@ OPEN_RETURNS = frozenset({ReturnStatus.DUE, ReturnStatus.LISTED})
 class PaymentReturn:
     """Transaction that is refunded and never credited.
 
-    *refunded_fen* was refunded outside.
+    *refunded_fen* is the amount refunded outside.
     """
 
     number: str
@@ -148,9 +149,9 @@ class PaymentReturn:
     merchant: Merchant = NO_MERCHANT
     done_at_ms: int | None = None
     reference: str = ""
-    """Deposit or outside transfer that resolved it."""
+    """Deposit or outside transfer that resolved the return."""
     is_listed: bool = field(default=True, compare=False)
-    """Whether the sweep's work list or the operators' list contains it."""
+    """Whether the sweep's work list or the operators' list contains the return."""
 
     @property
     def is_over(self) -> bool:
@@ -176,7 +177,7 @@ class PaymentReturn:
 
 
 class ResolvedBy(StrEnum):
-    """Resolution of a listed return; OUTSIDE moved no money of the ledger."""
+    """Resolution of a listed return; OUTSIDE moved no money in the ledger."""
 
     DEPOSIT = "deposit"
     OUTSIDE = "outside"
@@ -222,7 +223,7 @@ class PaymentRefund:
 
 
 def refund_no_of(number: str, transaction_id: str) -> str:
-    """Return our number for the refund of a transaction."""
+    """Return our number for refunding a transaction."""
     return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
 
 
@@ -240,7 +241,7 @@ def mismatches(
         ("app_id", merchant.app_id, transaction.merchant.app_id),
         ("mch_id", merchant.mch_id, transaction.merchant.mch_id),
     ]
-    # Erasure removes the payer; the pseudonym's account gets late money.
+    # After an erasure removed the payer, the pseudonym's account gets late money.
     if payment.method is PayMethod.JSAPI and payment.payer:
         pairs.append(("payer", payment.payer.name_hash, transaction.payer_hash))
     return [name for name, expected, other in pairs if expected != other]
@@ -262,7 +263,7 @@ def next_look_ms(payment: Payment, now_ms: int) -> int | None:
         return None
     pause_ms = min(max(_FIRST_LOOK_MS, now_ms - payment.created_at_ms), _LOOK_PAUSE_MS_MAX)
     again_ms = now_ms + pause_ms
-    # A long pause must not delay the close.
+    # A long pause must not delay the closing.
     return min(again_ms, payment.expires_at_ms) if now_ms < payment.expires_at_ms else again_ms
 
 
@@ -279,7 +280,7 @@ def credit_transfer(payment: Payment, at_ms: int) -> Transfer:
 
 
 def refund_transfers(refund: PaymentRefund) -> list[Transfer]:
-    """Return the transfers of a refund that was made outside."""
+    """Return the transfers that book an outside refund."""
     sides = (
         (user_account(refund.user_id), refund.wallet_fen),
         (receivable_account(refund.user_id), refund.owed_fen),

@@ -1,4 +1,4 @@
-"""Values of a payment provider: orders, transactions, transfers and statement lines."""
+"""Payment provider types: orders, transactions, transfers and statement lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CALLBACK_AGE_MS_MAX = 5 * 60_000
 _TIMESTAMP_DIGITS_MAX = 12
 
 OWNED = ":"
-"""Mark after the key's name in a seal that is bound to its owner; earlier versions had none."""
+"""Mark after the key's name in a seal that is bound to its owner; older seals lack it."""
 
 
 class PayMethod(StrEnum):
@@ -28,8 +28,8 @@ class PayMethod(StrEnum):
 class ExternalAccount:
     """Account at a provider; only the provider's adapter can decrypt *sealed*, for *owner* alone.
 
-    *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user of the
-    row that has the seal. Only a sign-in has *nickname* and *picture_url*, if the user shares them.
+    *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user in whose
+    row the seal is. Only a sign-in sets *nickname* and *picture_url*, if the user shares them.
     """
 
     sealed: str = field(repr=False)
@@ -48,8 +48,8 @@ class ExternalAccount:
 class Payee:
     """User's payout account; it accepts no withdrawal before *opens_at_ms*.
 
-    *authorization_no* is the user's ACTIVE consent to transfers without confirmation, *asked_no*
-    the latest requested one.
+    *authorization_no* is the user's ACTIVE consent to transfers without confirmation. *asked_no* is
+    the latest requested consent.
     """
 
     account: ExternalAccount
@@ -102,7 +102,7 @@ class Transaction:
     payer_hash: str | None
     paid_at_ms: int
     is_refunded: bool = False
-    """Whether the provider has refunded any part of it."""
+    """Whether the provider has refunded any part of the payment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class RefundState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RefundFound:
-    """Refund as the provider reports it, ours or one made outside."""
+    """Refund as the provider reports it, requested by us or made outside."""
 
     refund_no: str
     state: RefundState
@@ -177,7 +177,7 @@ class TransferState(StrEnum):
 
 
 class Refusal(StrEnum):
-    """Reasons of a refused call. Only OTHER makes a retry pointless."""
+    """Reasons for a refused call. Only OTHER makes a retry pointless."""
 
     THROTTLED = "throttled"
     OUT_OF_FUNDS = "out_of_funds"
@@ -189,8 +189,8 @@ class Refusal(StrEnum):
 class TransferFound:
     """Transfer as the provider reports it; some providers omit *amount_fen* and *payee_hash*.
 
-    *confirmation* is for the payee's client while it is AWAITING_CONFIRMATION. *refusal* is set for
-    REFUSED; *reason* is the provider's own code.
+    *confirmation* is for the payee's client while the transfer is AWAITING_CONFIRMATION. *refusal*
+    is set for REFUSED; *reason* is the provider's own code.
     """
 
     state: TransferState
@@ -215,8 +215,8 @@ class StatementKind(StrEnum):
 class StatementLine:
     """Movement of money at the provider on one day; *amount_fen* is positive.
 
-    *number* is OURS, *outside_no* the provider's. *of_number* is the refunded payment. A transfer
-    that *is_return* brought the money of an unpaid one back to the merchant.
+    *number* is OURS, *outside_no* the provider's. *of_number* is the refunded payment. *is_return*
+    means that the money of an unpaid transfer went back to the merchant.
     """
 
     kind: StatementKind
@@ -252,7 +252,7 @@ class ProviderEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """Verified callback. It only names a row to query, and moves no money.
+    """Verified callback, which only names a row to query and moves no money.
 
     *number* is OURS, *outside_no* the provider's. Repeats have the same *notice_id*.
     """

@@ -1,7 +1,7 @@
 """Outgoing withdrawals: at most one transfer succeeds for a withdrawal (I6).
 
-The money leaves the user's account before any call. The row holds it until the provider has paid it
-or can no longer pay it.
+The money leaves the user's account before any call. The row holds the money until the provider has
+paid the withdrawal or can no longer pay it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import InvariantViolated
 
 LEASE_MS = 20_000
-"""Milliseconds for which one worker has the exclusive right to call for a withdrawal."""
+"""Milliseconds for which one worker has the exclusive right to call the provider."""
 
 FUNCTION_MS = 60_000
 """Function timeout in milliseconds; a stalled worker cannot call after it."""
@@ -69,7 +69,7 @@ RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
 
 class Stop(StrEnum):
-    """Reasons to stop calls for a transfer; afterwards only queries decide."""
+    """Reasons to stop calls for a transfer; after a stop, only queries decide."""
 
     CANCELLED = "cancelled"
     EXPIRED = "expired"
@@ -78,11 +78,11 @@ class Stop(StrEnum):
 
 
 CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
-"""Stops that request a cancellation. They replace a refusal, not each other."""
+"""Stops that request a cancellation. They replace a refusal, but not each other."""
 
 
 CALLS_KEPT = 10
-"""Provider's answers that a withdrawal stores for operators."""
+"""Maximum provider answers that a withdrawal stores for operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class Withdrawal:
     reason: str = ""
     ended_at_ms: int | None = None
     returned_on: str = ""
-    """State in the provider's answer before the money was returned."""
+    """State in the last provider answer before the money was returned."""
     is_listed: bool = field(default=True, compare=False)
-    """Whether a work list contains it."""
+    """Whether a work list contains the withdrawal."""
     next_at_ms: int | None = field(default=None, compare=False)
     """Time at which the withdrawal is due in its work list; None after the end."""
     calls: tuple[ProviderAnswer, ...] = field(default=(), compare=False)
@@ -141,7 +141,7 @@ class Withdrawal:
     def has_unpaid(self, transfer_no: str, *, is_over: bool) -> bool:
         """Return whether a transfer of this withdrawal is unpaid; *is_over* means permanently.
 
-        Each replaced number is over.
+        A replaced number is permanently unpaid.
         """
         if transfer_no == self.transfer_no:
             return self.status in RETURNED or not (is_over or self.is_final)
@@ -162,12 +162,12 @@ class Withdrawal:
 
 
 def withdrawal_of_transfer(transfer_no: str) -> str:
-    """Return the withdrawal id of a transfer number."""
+    """Return the withdrawal id that a transfer number contains."""
     return transfer_no[:ID_LENGTH]
 
 
 class NextAction(StrEnum):
-    """Next action after the provider's answer."""
+    """Action to take after the provider's answer."""
 
     POST = "post"
     RETURN_FAILED = "return_failed"
@@ -191,7 +191,7 @@ _ENDS = {
 
 
 GONE = frozenset({TransferState.NOT_FOUND, TransferState.FAILED, TransferState.CANCELLED})
-"""States in which a transfer is not paid, so that another number may have replaced it."""
+"""States of an unpaid transfer, which another number may have replaced."""
 
 
 def judge(
@@ -213,7 +213,7 @@ def judge(
     if withdrawal.stop in CANCELS and state is not TransferState.CANCELLING:
         return NextAction.ASK_TO_CANCEL
     if withdrawal.stop and is_awaiting:
-        # Calls have stopped, so the payee can never get the confirmation data.
+        # Calls have stopped, so the payee will never get the confirmation data.
         return NextAction.ASK_TO_CANCEL
     return NextAction.AWAIT if is_awaiting else NextAction.LOOK
 
@@ -240,7 +240,7 @@ def _judge_missing(
     withdrawal: Withdrawal, now_ms: int, settling_ms: int, horizon_ms: int
 ) -> NextAction:
     if now_ms + CLOCKS_DIFFER_MS >= withdrawal.created_at_ms + horizon_ms:
-        # The provider may have forgotten a paid transfer, and would pay a repeat.
+        # The provider may have forgotten a paid transfer, and would then pay a repeated call.
         return NextAction.LOOK
     if withdrawal.stop is None:
         # Retry under the same number, so that a transfer that appears later is this one.

@@ -1,1 +1,1 @@
-"""Payments, withdrawals, and the providers' callbacks and statements."""
+"""Use cases of payments, withdrawals, provider callbacks and statements."""

@@ -1,4 +1,4 @@
-"""Consent of users to transfers without confirmation; retries reuse its durable number."""
+"""Users' consent to transfers without confirmation; retries reuse the consent's durable number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationSta
 def authorize(
     user_id: str, channel: ProviderName, display_name: str, *, ports: AuthorizationPorts
 ) -> Authorization:
-    """Return the user's consent in the provider's current state; request a new one if it ended.
+    """Return the user's consent with the provider's current state; if it ended, request a new one.
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, Unavailable.
     """

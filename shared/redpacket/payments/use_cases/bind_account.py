@@ -1,4 +1,4 @@
-"""Binding of a user's provider account, and sign-in, by a code from the provider."""
+"""Binding of a user's provider account, and sign-in, with a code from the provider."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class LoginPorts:
     """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account.
 
-    *wrong_codes* limits codes without an account.
+    *wrong_codes* limits codes that lead to no account.
     """
 
     logins: Mapping[ProviderName, Logins]
@@ -35,11 +35,11 @@ class LoginPorts:
 
 
 def bind_account(user_id: str, channel: ProviderName, code: str, *, ports: LoginPorts) -> Payee:
-    """Bind the account of a code, replacing the user's previous one.
+    """Bind the account that a code leads to, replacing the user's previous account.
 
-    Withdrawals to a first account open after `first_wait_ms`, so an account that an attacker linked
-    receives nothing at once. Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, and
-    Unavailable, which may have used up the code.
+    Withdrawals to a first account open only after `first_wait_ms`, in case an attacker linked it.
+    Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, and Unavailable, which may
+    have used up the code.
     """
     account = _find_account(code, channel, user_id, lambda _: user_id, ports)
     now_ms = ports.clock.now_ms()
@@ -70,10 +70,10 @@ def sign_in(
     address: str,
     ports: LoginPorts,
 ) -> tuple[str, int]:
-    """Return a token and its expiry in ms, and bind the account if both are free.
+    """Return a token and its expiry in ms, and bind the account if user and account are unbound.
 
-    *address* is the client's, or empty. Raises ChannelUnavailable, CodeInvalid, RateLimited,
-    Unavailable.
+    *address* is the client's network address, or empty. Raises ChannelUnavailable, CodeInvalid,
+    RateLimited, Unavailable.
     """
     issuer = required(ports.issuers, channel)
 

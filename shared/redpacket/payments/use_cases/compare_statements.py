@@ -33,20 +33,20 @@ from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError
 
 EDGE_MS = 600_000
-"""Milliseconds around midnight whose movements may be on either day's statement."""
+"""Milliseconds around midnight within which a movement may be on either day's statement."""
 
 DAYS_AT_ONCE = 7
 """Maximum days that one run compares for a provider."""
 
 LATE_AFTER_MS = 38 * 3_600_000
-"""Milliseconds from the start of a day to 14:00 of the next, when its statement is overdue."""
+"""Milliseconds from a day's start to 14:00 on the next day, when its statement is overdue."""
 
 _DAY_MS = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
 class StatementReport:
-    """Result of a comparison of one day."""
+    """Result of comparing one day."""
 
     day: str
     line_count: int
@@ -64,7 +64,7 @@ def compare_statements(
 ) -> dict[ProviderName, list[StatementReport]]:
     """Compare each provider's statements since its last compared day, or only those of *day*.
 
-    Each run compares yesterday's again.
+    Each run compares yesterday's statement again.
 
     An error of one provider does not stop the others. Contradictions and bugs are raised last.
     With *may_skip*, *day* counts as compared even without a report.
@@ -73,7 +73,7 @@ def compare_statements(
     errors: list[Exception] = []
     for channel in payments.providers:
         reports[channel] = []
-        # The run ignores the row's state of yesterday, because other roles also write the row.
+        # Compare yesterday again, regardless of the row, because other roles also write the row.
         due = [day] if day else _days_due(channel, payments) or [_yesterday(payments)]
         for compared_day in (
             due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]
@@ -104,9 +104,9 @@ def compare_statements(
 
 
 def _last_day(channel: ProviderName, payments: PaymentPorts) -> str:
-    """Return the last compared day; a new provider begins with yesterday.
+    """Return the last compared day; for a new provider, comparisons begin with yesterday.
 
-    No day after yesterday was compared, regardless of the row.
+    Ignore a row that names a day after yesterday, which cannot have been compared.
     """
     day = payments.compared.find_compared(channel)
     if day is None or day > _yesterday(payments):
@@ -195,7 +195,7 @@ class _Comparison:
         return [line for half in loaded for line in half] if len(loaded) == len(halves) else None
 
     def unknown(self, statement: Iterable[StatementLine]) -> list[StatementLine]:
-        """Return lines that are missing in our rows or have another amount."""
+        """Return the lines that our rows lack, or have with another amount."""
         ours = {_facts(line) for line in self._near()}
         missing = [line for line in statement if _facts(line) not in ours]
         return [line for line in missing if not self._is_unpaid(line)]
@@ -238,7 +238,7 @@ class _Comparison:
         ]
 
     def unpaired(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return returns without a lock, and locks of RETURN_DAYS ago without a result."""
+        """Return returns without a lock, and locks from RETURN_DAYS ago without a result."""
         locks_day = _day_after(self._day, -RETURN_DAYS)
         lines = [line for days in range(1, RETURN_DAYS + 1) for line in self._before(days)]
         there = {_facts(line) for line in (*lines, *statement)}
@@ -254,16 +254,16 @@ class _Comparison:
         ]
 
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return our lines that no statement has, including those of the compared day before.
+        """Return our lines that no statement has, including lines of the previous day.
 
-        A line may be added to a compared day.
+        A line may have been added to the previous day after its comparison.
         """
         before = self._before(1)
         earlier = [] if 1 in self._unread else self._missing(before, 1)
         return earlier + self._missing(statement, 0)
 
     def _missing(self, statement: list[StatementLine], days: int) -> list[Difference]:
-        """Return our lines of *days* ago that neither *statement* nor an earlier one has."""
+        """Return our lines from *days* ago that neither *statement* nor earlier statements have."""
         day = _day_after(self._day, -days)
         begin_ms = statement_day_start_ms(day)
         listed = {_name(line) for line in statement}
@@ -283,7 +283,7 @@ class _Comparison:
         ]
 
     def _locks(self) -> list[StatementLine]:
-        """Return the transfers of RETURN_DAYS ago that no row of ours marks as paid."""
+        """Return the transfers from RETURN_DAYS ago that no row of ours marks as paid."""
         if not self._has_locks:
             return []
         paid = {_facts(line) for line in self._ours(-2, -1, 0)}
@@ -324,7 +324,7 @@ class _Comparison:
         return self._earlier[days]
 
     def _near(self) -> list[StatementLine]:
-        """Return our lines of the day and of both adjacent days, because clocks differ."""
+        """Return our lines for the day and both adjacent days, because clocks differ."""
         return self._ours(-1, 0, 1)
 
     def _ours(self, *offsets: int) -> list[StatementLine]:

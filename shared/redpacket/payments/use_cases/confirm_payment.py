@@ -1,4 +1,4 @@
-"""Payment confirmation: query the provider and credit a transaction once, under OUR number.
+"""Payment confirmation: querying the provider and crediting a transaction once, by OUR number.
 
 Callbacks, schedules, and statements all lead here; none of them is trusted alone.
 """
@@ -42,14 +42,14 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     except ProviderChanged:
         if not is_over or payment.ordered_at_ms or transaction_id:
             raise
-        # Its provider is disabled, and no call is recorded. The close moves no money.
+        # The provider is disabled and was never called, so closing the payment moves no money.
         ports.repository.close(payment, now_ms, None)
         return _get(number, ports)
     order = provider.query(number)
     taken = list(order.transactions)
     if transaction_id and all(returned.transaction_id != transaction_id for returned in taken):
         named = provider.query_transaction(transaction_id)
-        # A forged callback would name another order's transaction.
+        # A forged callback could name another order's transaction.
         taken += [named] if named and named.number == number else []
     for transaction in taken:
         payment = _take(payment, transaction, ports)
@@ -98,7 +98,7 @@ def _reason_against(
         ports.logger.failure("payment_mismatched", error, number=payment.number)
         return ReturnReason.MISMATCHED
     if transaction.is_refunded:
-        # Only the refunds reveal the amount, and each may arrive late.
+        # Only the refunds reveal how much was refunded, and each of them may arrive late.
         return ReturnReason.REFUNDED
     if payment.transaction_id:
         ports.logger.event("payment_paid_twice", number=payment.number)
@@ -109,7 +109,8 @@ def _reason_against(
 def _send_back(
     payment: Payment, transaction: Transaction, reason: ReturnReason, ports: PaymentPorts
 ) -> Payment:
-    # A mismatched transaction may belong to another payer, and part of a refunded one may be left.
+    # An operator decides: a mismatched transaction may belong to another payer, and part of a
+    # refunded transaction may be left.
     is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
     returned = PaymentReturn(
         number=payment.number,
@@ -124,8 +125,8 @@ def _send_back(
     try:
         is_new = ports.returns.put_return(returned, transaction) is returned
     except InvariantViolated:
-        # A query from before the refund may have credited it meanwhile; then its refund reverses
-        # the credit.
+        # A concurrent query from before the refund may have credited the transaction. The refund
+        # then reverses the credit.
         payment = _get(payment.number, ports)
         if (
             reason is not ReturnReason.REFUNDED
@@ -157,7 +158,7 @@ def _funding(packet: Packet | None, now_ms: int) -> tuple[Packet, Transfer] | No
     """Return the packet that a payment funds; None means that it credits the payer's balance."""
     if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
-    # A start that the sender requested stays; the lifetime counts from the later of both.
+    # A later start that the sender requested stays; otherwise the packet starts now.
     starts_at_ms = max(packet.starts_at_ms, now_ms)
     paid = replace(
         packet,
@@ -186,7 +187,7 @@ def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
     if order.state is OrderState.UNPAID or (
         order.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
     ):
-        # A call in flight may still create the order; a later query then finds it.
+        # A call in flight may still create the order; a later query then finds the order.
         provider.close(payment.number)
         return payment
     if order.state is OrderState.PAID and not _all_known(payment, order.transactions, ports):

@@ -57,7 +57,7 @@ class _MerchantPorts(_ProviderPorts[Acting]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentPorts(_MerchantPorts[PaymentProvider]):
-    """Dependencies of payments; a user may start *per_day_max*, including paid ones.
+    """Dependencies of payments; *per_day_max* limits the payments that a user starts per day.
 
     *prompts* seals each prompt for its payment, so a copy in another row is not shown.
     """

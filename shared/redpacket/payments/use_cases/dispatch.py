@@ -1,4 +1,4 @@
-"""Dispatch: call the provider for pending withdrawals. Slots and leases are durable."""
+"""Dispatch: calling the provider for pending withdrawals. Slots and leases are durable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDLE_MS = 3_000
 """Milliseconds without work after which a run ends; the next minute starts another one."""
 
 _REMEMBERED_MS = 20_000
-"""Milliseconds to skip a withdrawal after its call, because the index may lag."""
+"""Milliseconds after a call for which its withdrawal is skipped, because the index may lag."""
 
 
 @dataclass(frozen=True, slots=True)

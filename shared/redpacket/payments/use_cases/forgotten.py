@@ -1,8 +1,8 @@
-"""Forgotten transfers: the provider's queries no longer decide them, but its statements do.
+"""Forgotten transfers, which only statements decide, because the provider's queries no longer do.
 
 After `PayoutProvider.query_horizon_ms`, NOT_FOUND proves nothing (model/withdrawals.py::judge). The
-statements of its days still list a paid transfer, and the comparison of statements posts it. If
-they list none, an operator returns the money, because we may misread a statement's format.
+statements still list a paid transfer, and the comparison of statements posts it. If no statement
+lists the transfer, an operator returns the money, because we may misread a statement's format.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
     if transfer.state is TransferState.SUCCEEDED:
         apply_answer(seen, transfer, provider, ports)
     elif transfer.state is TransferState.NOT_FOUND:
-        # The row was restored from a time before its second transfer: the next run posts it.
+        # A restore moved the row back to before its second transfer; the next run posts that one.
         ports.repository.renumber(seen, ports.clock.now_ms())
     return "not paid" if transfer.state is TransferState.CANCELLED else ""
 
@@ -102,7 +102,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
 
 
 def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Return a withdrawal that no call can still pay, and no query decides."""
+    """Return a withdrawal that no call can pay any more and no query can decide."""
     seen = ports.repository.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop not in CANCELS:
         return None
@@ -111,10 +111,10 @@ def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | 
 
 
 def _find_in_statements(seen: Withdrawal, read: _Read, days: list[str]) -> TransferFound:
-    """Return a withdrawal's transfer from the statements; CANCELLED if they list none as paid.
+    """Return a withdrawal's transfer from the statements; CANCELLED if none is listed as paid.
 
-    It is NOT_FOUND if the next number of the withdrawal is paid. Raises Unavailable without the
-    statement of a day on which it may have been booked, and InvariantViolated for another number.
+    Return NOT_FOUND if the withdrawal's next number is paid. Raises Unavailable if the statement of
+    a possible booking day is missing, and InvariantViolated if another number is paid.
     """
     fen, last = Counter[str](), dict[str, StatementLine]()
     for day in days:

@@ -1,4 +1,4 @@
-"""Callback intake: verify, queue and record a notice. A callback moves no money."""
+"""Callback intake: verifying, queuing and recording a notice. A callback moves no money."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redpacket.payments.dynamodb.payments import DynamoPayments
 
 KEPT_MS = 3_600_000
-"""Milliseconds of deduplication; callbacks older than five minutes are rejected."""
+"""Milliseconds for which repeats are recognized; callbacks older than five minutes are rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def follow_notice(
 ) -> None:
     """Query the provider for a notice's subject, or pay out a balance. Raises Unavailable.
 
-    While withdrawals are off, a balance's notice is queued again, with a fresh receive count.
+    While withdrawals are off, a balance notice is queued again, which resets its receive count.
     """
     if notice.kind is ProviderEventKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)

@@ -1,4 +1,4 @@
-"""Rate limiter of provider calls; one durable number, the next slot, serves all functions."""
+"""Rate limiter for provider calls; all functions share one durable number, the next slot."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FAILURES_MAX = 5
 _AHEAD_MS = {CALLS: 30 * 60_000, PROMISES: GIVEN_UP_AFTER_MS}
 """Milliseconds that the next slot may be ahead of the clock, apart from a night.
 
-At one call a minute, 30 calls take half an hour; a withdrawal is canceled after the other time. A
-later slot comes from a wrong clock, and would stop all calls until then.
+At one call per minute, 30 calls take half an hour; after GIVEN_UP_AFTER_MS a withdrawal is
+canceled. A later slot comes from a wrong clock, and would stop all calls until its time.
 """
 
 _DAY_MS = 86_400_000
@@ -79,7 +79,7 @@ class Pace:
         return -(-60_000_000 // self.bills_per_minute)
 
     def take(self, count: int) -> list[int]:
-        """Return the slots of *count* calls, fewer if a night begins. Raises Unavailable."""
+        """Return slots for *count* calls, or fewer if a night begins. Raises Unavailable."""
         return self._take(CALLS, count)
 
     def promise(self) -> int:
@@ -100,7 +100,7 @@ class Pace:
         return begins_ms if begins_ms > now_ms else 0
 
     def rest(self) -> int:
-        """Pause all functions, longer each time in a row; return the end in ms."""
+        """Pause all functions, longer after each consecutive pause; return the end in ms."""
         now_ms = self.clock.now_ms()
         until_ms, times = self._find_breaker()
         if until_ms > now_ms:

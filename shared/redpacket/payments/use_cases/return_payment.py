@@ -1,8 +1,8 @@
-"""Return of uncredited transactions, and reversal of refunds made outside.
+"""Return of uncredited transactions, and reversal of outside refunds.
 
 A refund number derives from its transaction, so repeats are one refund. An outside refund is
-debited to the user's balance, never below zero; the rest is the user's debt. A refund made before
-the credit is recorded with the transaction, which is then not credited.
+debited to the user's balance, never below zero; the rest is the user's debt. If a refund precedes
+the credit, it is recorded with the transaction, which is then not credited.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
 def resolve_return(
     resolution: Resolution, operator: Operator, *, policy: ApprovalPolicy, ports: PaymentPorts
 ) -> PaymentReturn:
-    """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
+    """Resolve a listed return by a deposit that credited the user or by an outside transfer.
 
-    The case of the deposit is the return's transaction, so operators can make only one. An outside
-    transfer, which nothing here proves, counts toward the operator's limit. Raises PaymentNotFound,
-    VersionConflict, InvalidRequest, Forbidden.
+    The deposit's case is the return's transaction, so operators can make only one deposit. An
+    outside transfer, which the system cannot verify, counts toward the operator's limit. Raises
+    PaymentNotFound, VersionConflict, InvalidRequest, Forbidden.
     """
     payment = ports.repository.find(resolution.number)
     returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
@@ -168,8 +168,7 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
         returned.refund_no: returned for returned in ports.returns.list_returns(payment.number)
     }
     ours = returns.get(refund_no)
-    # A restore may have lost the order of our refund. In this case, the refund counts as one made
-    # outside.
+    # A restore may have lost the order of our refund. The refund then counts as an outside refund.
     if ours and ours.status is not ReturnStatus.LISTED:
         if ours.status is ReturnStatus.DUE:
             _end(ours, refund, ports)

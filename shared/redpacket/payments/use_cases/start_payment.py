@@ -1,4 +1,4 @@
-"""Payment start: store a durable intent, then order at the provider under its number.
+"""Payment start: storing a durable intent, then ordering at the provider under its number.
 
 After a crash, the next request orders the same number. The sweep closes an unpaid intent.
 """
@@ -34,7 +34,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
     """Return the payment of this request; its prompt is missing while the order is unknown.
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable,
-    and Forbidden for an account of campaign money.
+    and Forbidden for a campaign account.
     """
     provider = ports.provider(ask.channel)
     ports.fix_unit()
@@ -93,7 +93,7 @@ def start_packet_payment(
 
 
 def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:
-    """Return a user's payment; order it now if a crash prevented that.
+    """Return a user's payment; order it now if a crash prevented the order.
 
     Raises PaymentNotFound and, for a packet's payment, the errors of `start_packet_payment`.
     """
@@ -106,7 +106,7 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
 
 
 def close_order(number: str, *, ports: PaymentPorts) -> None:
-    """Close the order of a packet that its sender ends; a payment that arrives is credited.
+    """Close the order for a packet that its sender ends; a payment that still arrives is credited.
 
     Raises Unavailable, or ProviderChanged if its provider is no longer configured.
     """
@@ -114,7 +114,7 @@ def close_order(number: str, *, ports: PaymentPorts) -> None:
     if payment is None or payment.status is not PaymentStatus.PENDING:
         return
     if payment.ordered_at_ms or not ports.repository.close(payment, now_ms, None):
-        # This comes first, or a repeat of the send could order the number again.
+        # Expire the payment first, so that a repeat of the send cannot order the number again.
         ports.repository.expire(number, now_ms)
         ports.provider_of(payment).close(number)
 

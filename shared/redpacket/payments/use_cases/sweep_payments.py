@@ -1,4 +1,4 @@
-"""Sweep of payments and withdrawals; it delays each row first, so a bad one blocks no other."""
+"""Sweep of payments and withdrawals; it delays each row first, so a bad row blocks no other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
 """Name of the step's failures, a function that lists its rows, and the action on each row."""
 
 _Lane: TypeAlias = tuple[str, list[_Step]]
-"""Channel, empty for unpaid packets, and its ordered steps."""
+"""Channel (empty for unpaid packets) with its steps in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def sweep_payments(
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
     for channel in ProviderName:
-        # Disabled providers are included: their rows are reported, or end if never called.
+        # Include disabled providers, to report their rows or end rows that were never called.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)
@@ -205,7 +205,7 @@ def _cancel_unpaid(
     each other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
-    # The list returns rows that are PAYMENT_LIFE_MS old, so subtract it.
+    # The list returns rows that are PAYMENT_LIFE_MS old, so subtract this age.
     ports.work.delay(packet_id, now_ms - PAYMENT_LIFE_MS + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:
@@ -217,7 +217,7 @@ def _cancel_unpaid(
         if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
             ports.logger.event("unpaid_packet_waits", packet_id=packet_id)
             return
-        # It uses one of the sender's open packets, so it must end.
+        # The packet counts toward the sender's limit of open packets, so it must end.
         ports.logger.failure("packet_cancelled_unasked", error, packet_id=packet_id)
     if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
         ports.logger.event("packet_cancelled", packet_id=packet_id)

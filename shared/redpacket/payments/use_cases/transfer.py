@@ -1,8 +1,8 @@
-"""Transfer: call the provider for a withdrawal, query it, and post or return the money.
+"""Transfer: calling and querying the provider for a withdrawal, and posting or returning money.
 
-A worker may call only within its lease. Money returns only after an answer of the provider that
-rules out a transfer of that number (payments/model/withdrawals.py::judge, I6). Our rows alone prove
-nothing, because a restore may have rolled them back.
+A worker may call only within its lease. Money is returned only after a provider's answer rules out
+a transfer with the number (payments/model/withdrawals.py::judge, I6). Our rows alone prove nothing,
+because a restore may have rolled them back.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     try:
         transfer = provider.transfer(leased.order)
     except Unavailable as error:
-        # The outcome is unknown. The sweep queries it after the lease.
+        # The outcome is unknown. The sweep queries the provider after the lease.
         ports.logger.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
         _note(leased, "no answer", ports)
         return Called.FAILED
@@ -105,15 +105,15 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     if transfer.state is TransferState.NOT_FOUND and ports.repository.end_returned(
         seen, transfer, WithdrawalStatus.FAILED
     ):
-        # A call would pay money that was already returned.
+        # The money was already returned, so a call would pay it twice.
         return ports.repository.find(withdrawal_id)
     if transfer.state in GONE and _has_next(seen, provider):
-        # The row was restored from a time before its second transfer.
+        # A restore moved the row back to before its second transfer.
         ports.repository.renumber(seen, now_ms)
         return ports.repository.find(withdrawal_id)
     next_action = apply_answer(seen, transfer, provider, ports)
     if next_action is NextAction.AWAIT and not _is_answered(seen):
-        # The answer was lost. Only a repeated call returns the payee's confirmation data.
+        # The call's answer was lost, and only a repeated call returns the confirmation data.
         ports.repository.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.repository.find(withdrawal_id)
 

@@ -1,4 +1,4 @@
-"""Notices of raised balances, which may trigger automatic payouts."""
+"""Notices about increased balances, which may trigger automatic payouts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redpacket.payments.ports import NoticeQueue
 def trigger_auto_payouts(
     claims: Sequence[Share], *, channels: Iterable[ProviderName], queue: NoticeQueue
 ) -> None:
-    """Queue a notice per user at least once, with one of the user's claims as its cause.
+    """Queue one notice per user, at least once, with one of the user's claims as the cause.
 
     Raises Unavailable.
     """

@@ -1,4 +1,4 @@
-"""Withdrawal: hold the amount from the balance and queue a request for the provider."""
+"""Withdrawal: holding the amount from the balance and queuing a request for the provider."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 
 LISTED_PER_PAGE = 50
-"""Withdrawals on a page of operators."""
+"""Withdrawals per page for operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def withdraw(
                 "Refunded payments left a debt. Deposit money to repay it first."
             )
     except Rejected:
-        # I10: limits and bindings change, but a retry gets its first answer.
+        # I10: a retry gets its first answer, even if limits or bindings have changed.
         if first_id := ports.repository.find_held(ask.request):
             return _get(first_id, ports)
         raise
@@ -121,7 +121,7 @@ def list_withdrawals(
     ports: WithdrawalPorts,
     lists: DynamoPaymentLists,
 ) -> tuple[list[Withdrawal], str | None]:
-    """Return a page of one user's withdrawals, or of all that have not ended.
+    """Return a page of one user's withdrawals, or of all withdrawals that have not ended.
 
     Raises InvalidRequest for a final status without a user: no index lists all withdrawals.
     """
@@ -139,7 +139,7 @@ def list_withdrawals(
 def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
-    """Return a user's own withdrawal, or any user's for None. Raises WithdrawalNotFound."""
+    """Return a withdrawal, of *user_id* unless that is None. Raises WithdrawalNotFound."""
     withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound

@@ -1,4 +1,4 @@
-"""Field of the host's wallet in answers of all providers."""
+"""Field for the host's wallet in answers that all providers share."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _OK = 200
 class HostKeys:
     """Separate secrets for each direction, so that our signatures never pass as the host's.
 
-    Each may be several secrets, separated by spaces, while the host rotates one.
+    During a rotation, each may be several secrets separated by spaces.
     """
 
     call_secret: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""WeChat's answers, and its field in answers of all providers."""
+"""WeChat's answers, and its field in answers that all providers share."""
 
 from __future__ import annotations
 

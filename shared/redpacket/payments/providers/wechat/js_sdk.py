@@ -27,7 +27,7 @@ def signature_of(ticket: str, nonce: str, timestamp_s: int, url: str) -> str:
 
 
 class JsSdk:
-    """Signer of addresses at the origin of *page_url*; it caches a ticket almost until its end."""
+    """Signer of addresses on the origin of *page_url*; it caches a ticket until near its expiry."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""WeChat Pay's keys that verify its callbacks and answers."""
+"""Keys that verify WeChat Pay's callbacks and answers."""
 
 from __future__ import annotations
 

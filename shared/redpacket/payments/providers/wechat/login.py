@@ -68,7 +68,7 @@ class WeChatLogin:
         return self._named(account, told) if told.get("scope") == _NAMED_SCOPE else account
 
     def _named(self, account: ExternalAccount, told: dict[str, Any]) -> ExternalAccount:
-        """Return *account* with the name that its user shares with us, if WeChat answers."""
+        """Return *account* with the name and picture that the user shares, if WeChat answers."""
         question = {"access_token": told.get("access_token"), "openid": told["openid"]}
         try:
             user = read_answer(self._user_info.get(urlencode(question | {"lang": "zh_CN"})))
