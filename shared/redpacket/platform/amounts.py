@@ -1,4 +1,4 @@
-"""Amounts as people type them, by the page's grammar: tests/vectors/amounts.json."""
+"""Parser for typed amounts, with the page's grammar (tests/vectors/amounts.json)."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ UPLOADED = "/pictures/[A-Za-z0-9_-]{22}"
 
 _OR_OF_THE_PAGE = rf"^(?:{IMAGE_URL[1:-1]}|/%s/[a-z]{{1,32}}\.svg|{UPLOADED})$"
 COVER_URL = _OR_OF_THE_PAGE % "covers"
-"""The same, or the path of a cover that ships with the page or that a user uploaded."""
+"""IMAGE_URL, or the path of a cover that ships with the page or that a user uploaded."""
 
 AVATAR_URL = _OR_OF_THE_PAGE % "seals"
-"""The same for an avatar: a seal ships with the page."""
+"""IMAGE_URL, or the path of a seal that ships with the page or of an uploaded avatar."""
 
 
 def absolute_url(

@@ -1,4 +1,4 @@
-"""A user as the host's token describes one, with an id that is the only one in rows about money.
+"""User, as described by the host's token, with the only id that rows about money contain.
 
 The same user always has the same id, without a lookup. Without the key, an id does not reveal the
 user, and the tag rejects invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
@@ -21,10 +21,10 @@ HOST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
 _USER_ID = re.compile(r"[A-Za-z0-9_-]{24}")
 
 _HASH_BYTES = 12
-"""96 bits: two of 10^9 users have one id with a probability of 10^-11."""
+"""Bytes of a hash; with 96 bits, 10^9 users have a collision with a probability of 10^-11."""
 
 _TAG_BYTES = 6
-"""One guess in 2^48 is valid, but is no user's id."""
+"""Bytes of a tag; one guess in 2^48 is valid, but is no user's id."""
 
 _HASH_LENGTH = 16
 _KEY_LENGTH_MIN = 32

@@ -1,4 +1,4 @@
-"""Passwords of the cache: a secret of Secrets Manager, or a token of IAM."""
+"""Cache passwords: a secret from Secrets Manager, or an IAM token."""
 
 from __future__ import annotations
 
