@@ -24,7 +24,6 @@ from local.account import NEW_TO_CLOUDFRONT, check_concurrency, has_distribution
 from local.build import architecture as machine
 from local.errors import StackError
 from local.template import read_template
-from local.upgrade import check_upgrade
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -155,7 +154,6 @@ def main(command: str, stage: str) -> None:
     has_page = overrides_of(stage).get("HostPage") == "true"
     if has_page and not has_distribution(session.client("cloudfront")):
         print(NEW_TO_CLOUDFRONT)
-    check_upgrade(settings["stack_name"], settings.get("region"))
     release = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     stamp(release, region=session.region_name or "")
     print(f"Release {release}, for {expected}")

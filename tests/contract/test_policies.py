@@ -21,7 +21,7 @@ import pytest
 from local.chat.secret import make_secret
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
-from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
+from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, export
 from redpacket.campaigns.dynamodb import keys as campaign_keys
@@ -39,14 +39,13 @@ from redpacket.packets.clients.sqs_payouts import SETTLE
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.token_issuer import IssuerKeys
-from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
+from redpacket.platform.dynamodb.client import Row, to_wire
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.runtime import SystemClock
 from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fairness.fake_head_signer import FakeSigner
-from testing.fairness.past_campaign import DAY, ROUND, hold_past_campaign
 from testing.fakes import FakeDynamo
 from testing.payments.fake_gateway import (
     FakeAuthorizations,
@@ -914,7 +913,6 @@ def _tell_of_a_campaign(
     handlers.ask(
         "GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path
     )
-    _tell_of_a_past_campaign(handlers)
     handlers.operate("GET /admin/campaigns/{campaign_id}", **path)
     for name in ("campaigns", "packets", "journal"):
         assert handlers.operate(f"GET /admin/{name}")["items"]
@@ -931,17 +929,6 @@ def _tell_of_a_campaign(
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
     handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
-
-
-def _tell_of_a_past_campaign(handlers: Handlers) -> None:
-    """Request the proof of a day with a beacon round."""
-    hold_past_campaign(
-        Dynamo(lambda: handlers.recorder.dynamo, containers.platform.settings.tables),
-        PUBLISHED_SEEDS,
-    )
-    path, query = {"campaign_id": "past"}, json.dumps({"day": DAY.name})
-    proof = handlers.ask("GET /campaigns/{campaign_id}/proof", "bob", query=query, **path)
-    assert proof["signature"] == ROUND.signature.hex()
 
 
 def _tell_of_codes(handlers: Handlers, plan: dict[str, Any]) -> None:

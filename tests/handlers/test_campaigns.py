@@ -620,16 +620,12 @@ def test_the_seed_of_a_day_is_secret_until_the_day_is_over(
         assert _refusal(proof(**wrong)) == (422, "invalid_request")
 
 
-def test_draws_of_a_campaign_use_no_beacon(put: Put) -> None:
-    refused = put(draw_beacon="day")
+def test_draws_of_a_campaign_use_no_outside_source(put: Put) -> None:
+    for name, source in (("draw_beacon", "day"), ("beacon", "none"), ("beacon", None)):
+        refused = put(**{name: source})
 
-    assert _refusal(refused) == (422, "invalid_request")
-    assert refused.json()["errors"] == [
-        {
-            "field": "draw_beacon",
-            "message": "must be `none`: the public beacon was removed. Omit it",
-        }
-    ]
+        assert _refusal(refused) == (422, "invalid_request")
+        assert [error["field"] for error in refused.json()["errors"]] == [name]
     assert [put(draw_beacon=kind).status_code for kind in ("none", None)] == [201, 200]
 
 

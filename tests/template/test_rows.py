@@ -67,7 +67,6 @@ ROWS = {
     "outside_account": ("Payments", payment_keys.outside_account("wechat", "h"), "expires_at_s"),
     "consent": ("Payments", payment_keys.authorization("1"), "expires_at_s"),
     "notice": ("Payments", payment_keys.notice("wechat", "1"), "expires_at_s"),
-    "round": ("Transparency", log_keys.beacon_round("c", 1), "signature"),
     "commitment": ("Commitments", log_keys.commitment("h"), "commitment"),
     "log_place": ("Commitments", log_keys.commitment("h"), "log_index"),
     "log": ("Log", log_keys.log_entries(1), "root"),

@@ -6,13 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 from redpacket.campaigns.errors import CampaignNotFound
-
-if TYPE_CHECKING:
-    from redpacket.fairness.model.beacon import CampaignBeacon
 
 
 class AmountsShown(StrEnum):
@@ -103,7 +100,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """Editable part of a campaign, except money; only campaigns of old releases have a *beacon*."""
+    """Editable part of a campaign, except money."""
 
     campaign_id: str
     title: str
@@ -119,7 +116,6 @@ class CampaignPlan:
     amounts_shown: AmountsShown
     status: CampaignStatus
     required_claims: RequiredClaims = ()
-    beacon: CampaignBeacon | None = field(default=None, kw_only=True)
 
     def state(self, now_ms: int) -> CampaignState:
         """Return the state at *now_ms*."""

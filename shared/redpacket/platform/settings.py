@@ -147,7 +147,6 @@ class Tables(NamedTuple):
     quotas: str
     shares: str
     switches: str
-    transparency: str
     webhooks: str
     chat: str = ""
     """Empty in a stack without chat platforms."""

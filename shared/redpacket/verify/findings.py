@@ -26,11 +26,6 @@ class Findings:
         if stated != true:
             self.differences.append(f"{what}: says {stated}, is {true}")
 
-    def skip(self, what: str) -> str:
-        """Count an unchecked item, and return its description."""
-        self.unchecked_count += 1
-        return f"not checked: {what}"
-
     def note_owner(self, user: str, share_no: int) -> None:
         """Note a difference if a share has two owners, or a user has two shares."""
         owner = self._owners.setdefault(share_no, user)

@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.model.lottery import Draw
-from redpacket.lottery.model.odds import draw_point
 from redpacket.lottery.use_cases.read_draws import DrawPage
 from redpacket.packets.api import views
 from redpacket.packets.model.claim import Share
@@ -26,13 +23,10 @@ from redpacket.packets.split import Split, Terms, amounts_fen
 from redpacket.packets.use_cases.read_proof import Proof
 from redpacket.packets.use_cases.read_records import Record, status_of
 from redpacket.platform.user import User
-from redpacket.verify.command import FALSE, TRUE, UNCHECKED, UNREADABLE, main
-from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
-from testing.fairness.past_campaign import hold_past_campaign
+from redpacket.verify.command import FALSE, TRUE, UNREADABLE, main
+from testing.builders import a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.in_memory_system import InMemorySystem
 from testing.lottery.prizes import write_prize
-
-QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 
 Write = Callable[[Any], str]
 Answers = dict[str, dict[str, Any]]
@@ -97,13 +91,6 @@ def _day() -> Answers:
     return _answers(system, "gala", draws)
 
 
-@cache
-def _past_day() -> Answers:
-    """Return the same answers for a day of an earlier release that used a beacon round."""
-    system = InMemorySystem()
-    return _answers(system, "past", hold_past_campaign(system.process().dynamo, PUBLISHED_SEEDS))
-
-
 def _answers(system: InMemorySystem, campaign_id: str, draws: list[Draw]) -> Answers:
     shown = system.lotteries().get(campaign_id)
     system.pass_time(24 * 3_600_000)
@@ -118,16 +105,11 @@ def _answers(system: InMemorySystem, campaign_id: str, draws: list[Draw]) -> Ans
 ANSWERS: dict[str, Callable[[], Answers]] = {
     "packet": _packet,
     "day": _day,
-    "day with a round": _past_day,
 }
 
 
 def sets(**changes: Any) -> Callable[[Any], None]:
     return lambda document: document.update(changes)
-
-
-def names(**changes: Any) -> Callable[[Any], None]:
-    return lambda proof: proof["beacon"].update(changes)
 
 
 def lies(about: Callable[[Any], dict[str, Any]], n: int = 4) -> Callable[[Any], None]:
@@ -209,27 +191,9 @@ def test_valid_answers_about_draws_are_verified(
     assert output.endswith("VERIFIED\n")
 
 
-def test_a_past_day_with_a_round_is_verified_except_for_the_signature(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answers = _past_day()
-    files = [write(each) for each in answers.values()]
-
-    assert main([*files, "--user", "ann"]) == UNCHECKED
-
-    output = capsys.readouterr().out
-    assert f"beacon      round {answers['proof']['beacon_round']} of chain" in output
-    assert "signature   not checked: compare it with the answer of the beacon" in output
-    assert "order       not proven: the commitment must have been known before 2026-" in output
-    assert "compared    12 draws, 0 are of other days" in output
-    assert output.endswith("\nNOT ALL CHECKED, left: 1\n")
-    round_is_missing = answers["proof"] | {"beacon_round": None}
-    assert main([write(round_is_missing)]) == UNCHECKED
-
-
 def test_the_command_needs_only_python(write: Write) -> None:
     """Run the command without site packages."""
-    proof, (day, draws, _) = _packet()["proof"], _past_day().values()
+    proof, (day, draws, _) = _packet()["proof"], _day().values()
 
     def run(*arguments: str) -> tuple[int, str]:
         done = subprocess.run(
@@ -245,9 +209,9 @@ def test_the_command_needs_only_python(write: Write) -> None:
     assert (code, output[-9:]) == (TRUE, "VERIFIED\n")
     assert run(write(proof | {"total_fen": 999}))[0] == FALSE
     assert (run("missing.json")[0], run()[0]) == (UNREADABLE, UNREADABLE)
-    assert run(write(day), write(draws))[0] == UNCHECKED
-    # A different signature yields different points.
-    assert run(write({**day, "signature": "00" * 48}), write(draws))[0] == FALSE
+    assert run(write(day), write(draws))[0] == TRUE
+    # A different seed yields different points.
+    assert run(write({**day, "seed": "00" * 32}), write(draws))[0] == FALSE
 
 
 def test_a_text_from_the_server_cannot_hide_the_result(
@@ -316,17 +280,6 @@ LIES: dict[str, list[Lie]] = {
         ("proof", lambda proof: proof.update(seed=proof["seed"][::-1]), "commitment: says"),
         ("proof", sets(commitment="0" * 64), "commitment: says"),
     ],
-    "day with a round": [
-        # The name of the round is part of the commitment.
-        ("proof", names(committed_at_ms=NOW_MS + 30_000), "commitment: says"),
-        ("proof", names(timezone="UTC"), "commitment: says"),
-        ("proof", names(period_s=30), "commitment: says"),
-        ("proof", names(genesis_s=1), "commitment: says"),
-        ("proof", names(chain_hash="0" * 64), "commitment: says"),
-        ("proof", sets(signature="00" * 48), "draw 1: point"),
-        ("proof", sets(beacon=None), "commitment: says"),
-        ("proof", sets(beacon_round=None, signature=None), "draw 1: formula"),
-    ],
 }
 
 
@@ -334,7 +287,7 @@ LIES: dict[str, list[Lie]] = {
 def test_a_false_answer_is_detected_and_named(
     kind: str, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask(write, kind) == (UNCHECKED if kind == "day with a round" else TRUE)
+    assert ask(write, kind) == TRUE
     capsys.readouterr()
 
     unnoticed = []
@@ -377,38 +330,6 @@ def test_many_differences_are_counted_and_some_are_shown(
     assert output.endswith("NOT VERIFIED, differences: 100\n")
 
 
-def test_a_later_round_is_detected_although_all_points_follow_from_it(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An operator waited for a round with a favorable result."""
-    proof, draws, _ = copy.deepcopy(_past_day()).values()
-    later = BeaconRound(proof["beacon_round"] + 5, b"\2" * 48)
-    proof |= {"beacon_round": later.round_no, "signature": later.signature.hex()}
-    for item in draws["items"]:
-        seed = bytes.fromhex(proof["seed"])
-        point = draw_point(seed, "past", "ann", item["n"], later.randomness)
-        item |= {"beacon_round": later.round_no, "point": point, "odds": "|1"}
-        item |= {"prize": None, "outcome": "missed"}
-
-    assert main([write(proof), write(draws)]) == FALSE
-
-    output = capsys.readouterr().out
-    assert "WRONG       beacon_round" in output
-    assert output.count("WRONG") == 1
-
-
-def test_a_known_chain_with_a_later_start_is_detected(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With a later start of the chain, known rounds would count as future ones."""
-    proof = copy.deepcopy(_past_day())["proof"]
-    proof["beacon"]["chain_hash"] = QUICKNET
-
-    assert main([write(proof)]) == FALSE
-
-    assert "WRONG       the beacon's genesis_s" in capsys.readouterr().out
-
-
 # ---------------------------------------------------------------- unreadable files
 
 UNREADABLE_FILES = [
@@ -441,13 +362,6 @@ MALFORMED: dict[str, dict[str, list[dict[str, Any]]]] = {
             *({"day": day} for day in ("20251231", "21000102", "2027012", "20271301", "today")),
         ],
         "draws": [{"items": ["won"]}],
-    },
-    "day with a round": {
-        "proof": [
-            {"beacon": {"chain_hash": "xyz"}},
-            {"beacon_round": "7"},
-            *({"signature": signature} for signature in ("zz", "", None)),
-        ]
     },
 }
 

@@ -1,21 +1,13 @@
 """Checks and records before a deployment."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from botocore.exceptions import ClientError
 
 from local import release
 from local.errors import StackError
 from local.places import ROOT
-from local.seed_keys import PUBLISHED_SEEDS
-from local.upgrade import _outputs, check_beacons
-from redpacket.platform.dynamodb.client import put
-from testing.builders import NOW_MS
-from testing.fairness.past_campaign import DAY, hold_past_campaign
-from testing.in_memory_system import InMemorySystem
 
 ELF = {"arm64": 0xB7, "x86_64": 0x3E}
 
@@ -100,38 +92,3 @@ def test_a_template_for_china_names_nothing_unknown_there(tmp_path: Path) -> Non
         "Api": {"Type": "AWS::ApiGatewayV2::Api", "Issuer": {"Ref": "JwtIssuer"}}
     }
     assert there["Outputs"] == {}
-
-
-def test_an_upgrade_waits_until_campaigns_with_a_beacon_have_ended(system: InMemorySystem) -> None:
-    dynamo = system.process().dynamo
-    hold_past_campaign(dynamo, PUBLISHED_SEEDS)
-    for ends_at_ms in (DAY.ends_at_ms, DAY.ends_at_ms + 1):  # An edit moved the end back.
-        row = {"pk": "drawing", "sk": f"{ends_at_ms:013d}#past"}
-        dynamo.write(put(dynamo.tables.transparency, row))
-    outputs = {f"{name.capitalize()}Table": name for name in dynamo.tables._fields}
-    client: Any = system.dynamo
-
-    with pytest.raises(StackError, match=r"has no public beacon.* draw by one: past\. Deploy"):
-        check_beacons(outputs, client, DAY.ends_at_ms - 1)
-
-    check_beacons(outputs, client, DAY.ends_at_ms)
-    check_beacons({}, client, NOW_MS)
-
-
-class _Refusing:
-    """CloudFormation that refuses every call."""
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-
-    def describe_stacks(self, **_: str) -> None:
-        raise ClientError({"Error": {"Message": self._message}}, "DescribeStacks")
-
-
-def test_a_first_deployment_upgrades_nothing() -> None:
-    missing: Any = _Refusing("Stack with id redpacket-dev does not exist")
-    denied: Any = _Refusing("User is not authorized")
-
-    assert _outputs("redpacket-dev", missing) == {}
-    with pytest.raises(ClientError, match="not authorized"):
-        _outputs("redpacket-dev", denied)

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
-from redpacket.fairness.model.days import chain_commitment, day_named
-from redpacket.lottery.model.odds import NO_BEACON, choose, draw_point
+from redpacket.fairness.model.days import chain_commitment
+from redpacket.lottery.model.odds import choose, draw_point
 from redpacket.packets.split import Split, Terms, amounts_fen, seed_of
 
 FILE = Path(__file__).parents[2] / "vectors" / "fairness.json"
@@ -23,10 +22,6 @@ def _terms(passphrase: dict[str, Any]) -> Terms:
     return Terms(Split(passphrase["split"]), *total, *bounds, seed_of(passphrase["seed"]))
 
 
-def _beacon(passphrase: dict[str, Any]) -> CampaignBeacon:
-    return CampaignBeacon(**passphrase)
-
-
 def test_packets_split_as_in_the_vectors() -> None:
     packets = _vectors()["packets"]
 
@@ -41,15 +36,7 @@ def test_draws_are_decided_as_in_the_vectors() -> None:
     for draw in _vectors()["draws"]:
         seed = bytes.fromhex(draw["seed"])
         campaign_id = draw["campaign_id"]
-        beacon = _beacon(draw["beacon"]) if "beacon" in draw else None
-        committed = chain_commitment(campaign_id, seed, draw["day"], beacon)
-        assert committed == draw["commitment"]
-        randomness = NO_BEACON
-        if beacon:
-            beacon_round = BeaconRound(draw["beacon_round"], bytes.fromhex(draw["signature"]))
-            day = day_named(beacon.timezone, draw["day"])
-            assert beacon.round_of(day.starts_at_ms) == beacon_round.round_no
-            randomness = beacon_round.randomness
-        point = draw_point(seed, campaign_id, draw["user_token"], draw["n"], randomness)
+        assert chain_commitment(campaign_id, seed, draw["day"]) == draw["commitment"]
+        point = draw_point(seed, campaign_id, draw["user_token"], draw["n"])
         assert point == draw["point"]
         assert choose(draw["odds"], draw["point"]) == draw["prize_id"]

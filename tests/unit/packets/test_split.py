@@ -216,7 +216,7 @@ def test_the_canonical_form_and_the_commitment_never_change() -> None:
 
 
 def test_a_form_of_another_version_is_refused() -> None:
-    for version in ("rp2", "rs2", "rp9"):  # Version 2 named a beacon round.
+    for version in ("rp2", "rs2", "rp9"):
         with pytest.raises(ValueError, match=f"unknown form of terms: {version}"):
             Terms.parse(str(some_terms()).replace("rp1", version) + ",more,fields")
 

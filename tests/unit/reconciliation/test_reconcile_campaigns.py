@@ -215,12 +215,11 @@ def test_a_unit_that_was_won_twice_is_found(fair: Fair, kind: str) -> None:
         assert any("winner vs owner" in difference.what for difference in differences)
 
 
-@pytest.mark.parametrize("name", ["point", "beacon", "draw_no", "odds", "version"])
+@pytest.mark.parametrize("name", ["point", "draw_no", "odds", "version"])
 def test_a_draw_with_a_wrong_point_or_wrong_odds_is_found(fair: Fair, name: str) -> None:
     draw = fair.draws(fair.cup)[0]
     changes = {
         "point": replace(draw, point=draw.point ^ 1),
-        "beacon": replace(draw, point=draw.point ^ 1, beacon_round=1),
         "draw_no": replace(draw, draw_no=9),
         "odds": replace(draw, odds="cup:1|0"),
         "version": replace(draw, snapshot_version=99),

@@ -81,7 +81,6 @@ export const FIELDS: Record<string, string> = {
   budget_left_fen: "剩余预算",
   quota_per_user: "每人最多领",
   amounts_shown: "金额展示",
-  beacon: "公共信标",
   required_claims: "参与条件",
   status: "状态",
   campaign_status: "活动状态",

@@ -9,53 +9,24 @@ const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:
 const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Public randomness beacon that draws of a past campaign used, in the API's form. */
-export interface Beacon {
-  chain_hash: string;
-  genesis_s: number;
-  period_s: number;
-  committed_at_ms: number;
-  timezone: string;
-}
-
-/** Returns the contribution of a beacon round: the SHA-256 of its signature, both in hex. */
-export function randomnessOf(signature: string): string {
-  return hex(sha256(bytesOf(signature)));
-}
-
 /** Returns the commitment that the campaign published at its creation. *seed* is hex, *day* is like 20270129. */
-export function chainCommitment(seed: string, campaignId: string, day: string, beacon?: Beacon | null): string {
+export function chainCommitment(seed: string, campaignId: string, day: string): string {
   const [year, month, date] = [day.slice(0, 4), day.slice(4, 6), day.slice(6)].map(Number);
   const days = (Date.UTC(year!, month! - 1, date) - CHAIN_FIRST_DAY) / DAY_MS + 1;
   let head = bytesOf(seed);
   // The hash of each day's seed is the seed of the day before.
   for (let count = 0; count < days; count++) head = sha256(head);
-  if (!beacon) return hashText(`rpc1,${campaignId},${hex(head)}`);
-  const { chain_hash, genesis_s, period_s, committed_at_ms, timezone } = beacon;
-  const terms = `${chain_hash},${genesis_s},${period_s},${committed_at_ms},${timezone}`;
-  return hashText(`rpc2,${campaignId},${hex(head)},${terms}`);
+  return hashText(`rpc1,${campaignId},${hex(head)}`);
 }
 
 /** Returns the text that is hashed to the point. No user can choose any part of it. */
-export function pointText(
-  seed: string,
-  campaignId: string,
-  userToken: string,
-  n: number,
-  randomness = "none",
-): string {
-  return `rpd2,${seed},${randomness},${campaignId},${userToken},${n}`;
+export function pointText(seed: string, campaignId: string, userToken: string, n: number): string {
+  return `rpd2,${seed},none,${campaignId},${userToken},${n}`;
 }
 
 /** Returns a point from 0 to 2^52 - 1, which is exact in a double. */
-export function drawPoint(
-  seed: string,
-  campaignId: string,
-  userToken: string,
-  n: number,
-  randomness?: string,
-): number {
-  const digest = hashText(pointText(seed, campaignId, userToken, n, randomness));
+export function drawPoint(seed: string, campaignId: string, userToken: string, n: number): number {
+  const digest = hashText(pointText(seed, campaignId, userToken, n));
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
 }
 

@@ -20,7 +20,7 @@ import type { Sector, Wheel } from "./wheel.ts";
 
 type Draw = Schemas["Draws"]["items"][number];
 type Drawn = Schemas["Drawn"];
-type Checked = "check_true" | "check_false" | "check_partly" | "check_later";
+type Checked = "check_true" | "check_false" | "check_later";
 
 type Tab = "wheel" | "scratch" | "my_prizes";
 

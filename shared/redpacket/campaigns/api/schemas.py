@@ -36,12 +36,6 @@ def _timezone(name: str) -> str:
     return name
 
 
-def _no_beacon(kind: str | None) -> str | None:
-    if kind not in {None, "none"}:
-        raise ValueError("must be `none`: the public beacon was removed. Omit it")
-    return kind
-
-
 ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$")]
 ClaimValue = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
 """Value without spaces, because API Gateway writes a list as "[a b]"."""
@@ -145,12 +139,7 @@ class CampaignBody(StrictBody):
         ),
     ] = "end"
     draw_beacon: Annotated[
-        str | None,
-        AfterValidator(_no_beacon),
-        about(
-            "Only `none`: the public beacon of earlier releases was removed.",
-            json_schema_extra={"enum": ["none", None]},
-        ),
+        Literal["none"] | None, about("Only `none`: draws use no outside source of randomness.")
     ] = None
     required_claims: Annotated[
         dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from redpacket.campaigns.model import (
     AmountsShown,
@@ -15,9 +15,6 @@ from redpacket.campaigns.model import (
     WhenSoldOut,
 )
 from redpacket.platform.dynamodb.client import Value
-
-if TYPE_CHECKING:
-    from redpacket.fairness.model.beacon import CampaignBeacon
 
 
 def campaign_of(row: dict[str, Any]) -> Campaign:
@@ -57,7 +54,6 @@ def plan_row(plan: CampaignPlan) -> dict[str, Value]:
         "quota_per_user": plan.quota_per_user,
         "amounts_shown": plan.amounts_shown,
         "status": plan.status,
-        "beacon": str(plan.beacon or ""),
         "required_claims": json.dumps(plan.required_claims, ensure_ascii=False),
     }
 
@@ -88,17 +84,7 @@ def _plan_fields(row: dict[str, Any]) -> dict[str, Any]:
         "quota_per_user": row["quota_per_user"],
         "amounts_shown": AmountsShown(row["amounts_shown"]),
         "status": CampaignStatus(row["status"]),
-        "beacon": _beacon_of(row.get("beacon", "")),
         "required_claims": tuple(
             (name, tuple(allowed)) for name, allowed in json.loads(row.get("required_claims", "[]"))
         ),
     }
-
-
-def _beacon_of(text: str) -> CampaignBeacon | None:
-    if not text:
-        return None
-    # Import lazily: most campaigns that a grab reads have no lottery.
-    from redpacket.fairness.model.beacon import CampaignBeacon
-
-    return CampaignBeacon.parse(text)

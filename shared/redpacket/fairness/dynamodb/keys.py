@@ -1,13 +1,8 @@
-"""Keys of public data: commitments, their log, and rounds of past draws."""
+"""Keys of public data: commitments and their log."""
 
 from __future__ import annotations
 
 from zlib import crc32
-
-
-def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
-    """Return the key of an old beacon round in TransparencyTable; no function writes one now."""
-    return {"pk": f"beacon#{chain_hash}", "sk": f"{round_no:012d}"}
 
 
 def commitment(id_hash: str) -> dict[str, str]:

@@ -7,10 +7,6 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from redpacket.fairness.model.beacon import CampaignBeacon
 
 SEED_BYTES = 32
 
@@ -57,13 +53,10 @@ def day_seed(root: bytes, day: str) -> bytes:
     return _hashed(root, days_of_chain(CHAIN_LAST_DAY) - days_of_chain(day))
 
 
-def chain_commitment(
-    campaign_id: str, seed: bytes, day: str, beacon: CampaignBeacon | None = None
-) -> str:
-    """Return the commitment to the seeds and rounds of all days, computed from any *day*."""
+def chain_commitment(campaign_id: str, seed: bytes, day: str) -> str:
+    """Return the commitment to the seeds of all days, computed from any *day*."""
     head = _hashed(seed, days_of_chain(day)).hex()
-    text = f"rpc2,{campaign_id},{head},{beacon}" if beacon else f"rpc1,{campaign_id},{head}"
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(f"rpc1,{campaign_id},{head}".encode()).hexdigest()
 
 
 def days_of_chain(day: str) -> int:

@@ -141,27 +141,6 @@ class Plan(TypedDict):
     status: fields.ToldStatus
 
 
-ChainHash = Annotated[
-    str,
-    about(
-        "The chain of the beacon.",
-        "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971",
-        pattern="^[0-9a-f]{64}$",
-    ),
-]
-RoundNo = Annotated[int, about("A round of the beacon.", 32_000_000, ge=1)]
-
-
-class Beacon(TypedDict):
-    """Public beacon of a past campaign's draws; the commitment covers it."""
-
-    chain_hash: ChainHash
-    genesis_s: Annotated[int, about("Time of round 1.", 1_692_803_367, ge=0)]
-    period_s: Annotated[int, about("Seconds between rounds.", 3, ge=1)]
-    committed_at_ms: common.AtMs
-    timezone: Annotated[common.Word, about("Time zone of the days.", "Asia/Shanghai")]
-
-
 class _Today(Plan):
     day: Annotated[fields.Day, about("Today in the campaign's time zone.")]
     commitment: Annotated[
@@ -326,17 +305,13 @@ class Draw(OneDraw):
     formula: Annotated[
         common.Word,
         about(
-            "Template. If `{seed}` is the day's seed in hex and `{randomness}` is the SHA-256 of "
-            "the round's signature in hex, its SHA-256 begins with the 13 hex digits of `point`.",
+            "Template. If `{seed}` is the day's seed in hex, its SHA-256 begins with the 13 hex "
+            "digits of `point`.",
             "rpd2,{seed},none,spring,bXktdXNlci10b2tlbi0wMDAx,1",
         ),
     ]
     point: Annotated[
         int, about("The draw's random point, from 0 to 2^52 - 1.", ge=0, le=2**POINT_BITS - 1)
-    ]
-    beacon_round: Annotated[
-        RoundNo | None,
-        about("The round of a beacon in draws of earlier releases; otherwise null."),
     ]
     odds: Annotated[common.Word, about("The odds at the time of the draw.", "10/100")]
     table_version: Annotated[
@@ -371,15 +346,6 @@ class DrawProof(TypedDict):
         ),
     ]
     secret_version: common.SecretVersion
-    beacon: Annotated[Beacon | None, about("For campaigns of earlier releases; otherwise null.")]
-    beacon_round: Annotated[
-        RoundNo | None,
-        about("The day's stored round; null without a beacon, or if it was never published."),
-    ]
-    signature: Annotated[
-        Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,
-        about("The chain's signature of the round; its SHA-256 is `randomness`.", None),
-    ]
 
 
 class Helped(TypedDict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus
@@ -15,7 +14,7 @@ from redpacket.lottery.model.lottery import (
     PrizeStock,
     has_units_left,
 )
-from redpacket.lottery.model.odds import NO_BEACON, point_text, probabilities
+from redpacket.lottery.model.odds import point_text, probabilities
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.draw_prize import DrawResult
 from redpacket.lottery.use_cases.help_inviter import Helped
@@ -195,15 +194,8 @@ def _draw_view(draw: Draw, codes: Mapping[str, str]) -> campaigns.Draw:
     return {
         **_one_draw(draw, codes),
         "day": draw.day,
-        "formula": point_text(
-            "{seed}",
-            draw.campaign_id,
-            draw.user_id,
-            draw.draw_no,
-            "{randomness}" if draw.beacon_round else NO_BEACON,
-        ),
+        "formula": point_text("{seed}", draw.campaign_id, draw.user_id, draw.draw_no),
         "point": draw.point,
-        "beacon_round": draw.beacon_round,
         "odds": draw.odds,
         "table_version": draw.snapshot_version,
     }
@@ -217,9 +209,6 @@ def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
         "commitment": proof.commitment,
         "seed": proof.seed.hex(),
         "secret_version": proof.secret_version,
-        "beacon": asdict(proof.beacon) if proof.beacon else None,  # type: ignore[typeddict-item]
-        "beacon_round": proof.round.round_no if proof.round else None,
-        "signature": proof.round.signature.hex() if proof.round else None,
     }
 
 

@@ -29,9 +29,6 @@ IS_AS_READ = (
     " OR version = :read_version AND attribute_not_exists(audience_edits)"
 )
 
-_OFTEN_EMPTY = {"beacon": "", "required_claims": "[]"}
-"""Attributes omitted if empty, because every uncached draw reads this row."""
-
 _PRIZE_FIELDS = [field.name for field in fields(Prize) if field.name != "campaign_id"]
 
 
@@ -49,8 +46,10 @@ def shown_row(plan: CampaignPlan, commitment: str) -> dict[str, Value]:
 def packed_plan(plan: CampaignPlan) -> str | bytes:
     """Return a plan in packed form."""
     row = plan_row(plan)
-    absent = {name for name, empty in _OFTEN_EMPTY.items() if row[name] == empty}
-    return packed(json_text({name: value for name, value in row.items() if name not in absent}))
+    if not plan.required_claims:
+        # Omitted if empty, because every uncached draw reads this row.
+        del row["required_claims"]
+    return packed(json_text(row))
 
 
 def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:

@@ -71,7 +71,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         # The draw functions cannot write this table, so this write fixes every day's seed.
         seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
         root = root_of(campaign.campaign_id, seed, self._seeds)
-        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
+        commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]

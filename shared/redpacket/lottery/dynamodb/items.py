@@ -56,7 +56,6 @@ def draw_of(row: dict[str, Any]) -> Draw:
         prize=prize_of(row["prize"]) if "prize" in row else None,
         unit_no=row.get("unit_no", 0),
         day_no=row.get("day_no", 0),
-        beacon_round=row.get("beacon_round"),
     )
 
 

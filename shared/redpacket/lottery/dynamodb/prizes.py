@@ -7,9 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
-from redpacket.fairness.dynamodb import keys as fairness_keys
-from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
-from redpacket.fairness.model.days import DrawDay, day_seed
+from redpacket.fairness.model.days import day_seed
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
 from redpacket.lottery.dynamodb.campaign_snapshot import (
     IS_AS_READ,
@@ -159,13 +157,6 @@ class DynamoPrizes:
         """Return the version of the key that sealed a campaign's seeds, or None."""
         row = self._seed_row(campaign_id)
         return bytes.fromhex(str(row["sealed"]))[0] if "sealed" in row else None
-
-    def find_round(self, beacon: CampaignBeacon, day: DrawDay) -> BeaconRound | None:
-        """Return the stored round that decided a past campaign's day."""
-        round_no = beacon.round_of(day.starts_at_ms)
-        key = fairness_keys.beacon_round(beacon.chain_hash, round_no)
-        row = self._dynamo.get(self._dynamo.tables.transparency, key)
-        return BeaconRound(round_no, bytes.fromhex(str(row["signature"]))) if row else None
 
     def _seed_row(self, campaign_id: str) -> Row:
         row = self._dynamo.get(self._campaigns, campaign_keys.lottery_seed(campaign_id))

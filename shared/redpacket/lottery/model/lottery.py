@@ -198,8 +198,7 @@ class DrawOutcome:
 class Draw:
     """Durable record of one attempt; *prize* is a copy of the prize from the time of the draw.
 
-    *draw_no* numbers the user's draws of the day from 1 without gaps. *beacon_round* is the public
-    beacon's round that contributed to the point in earlier releases.
+    *draw_no* numbers the user's draws of the day from 1 without gaps.
     """
 
     campaign_id: str
@@ -214,7 +213,6 @@ class Draw:
     prize: Prize | None = None
     unit_no: int = 0
     day_no: int = 0
-    beacon_round: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,22 +19,15 @@ POINT_BITS = 52
 _NO_MISS = "|0"
 """End of odds without a miss."""
 
-NO_BEACON = "none"
-"""Beacon randomness in a point's text; only campaigns of earlier releases used a beacon."""
 
-
-def point_text(
-    seed: str, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
-) -> str:
+def point_text(seed: str, campaign_id: str, user_id: str, draw_no: int) -> str:
     """Return the text whose hash is an attempt's point; users choose no part of the text."""
-    return f"rpd2,{seed},{randomness},{campaign_id},{user_id},{draw_no}"
+    return f"rpd2,{seed},none,{campaign_id},{user_id},{draw_no}"
 
 
-def draw_point(
-    seed: bytes, campaign_id: str, user_id: str, draw_no: int, randomness: str = NO_BEACON
-) -> int:
+def draw_point(seed: bytes, campaign_id: str, user_id: str, draw_no: int) -> int:
     """Return the point that decides an attempt: the first 52 bits of SHA-256 of `point_text`."""
-    text = point_text(seed.hex(), campaign_id, user_id, draw_no, randomness)
+    text = point_text(seed.hex(), campaign_id, user_id, draw_no)
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - POINT_BITS)
 

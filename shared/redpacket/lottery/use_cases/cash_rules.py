@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FREE = {
     *("campaign_id", "prize_id", "title", "description", "image_url", "attributes", "version"),
-    *("amounts_shown", "beacon", "packets", "codes_until_ms"),
+    *("amounts_shown", "packets", "codes_until_ms"),
 }
 """Fields that affect no user's odds."""
 

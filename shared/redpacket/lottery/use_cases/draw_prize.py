@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redpacket.campaigns.errors import CampaignNotStarted, CampaignPaused, NotInAudience
+from redpacket.campaigns.errors import CampaignNotStarted, NotInAudience
 from redpacket.campaigns.model import AudienceMode, CampaignStatus, meets
 from redpacket.lottery.model.lottery import (
     DrawRequest,
     attempts_left,
-    check_is_giving,
     draw_day,
     draw_id_of,
     wins_left,
@@ -37,11 +36,6 @@ if TYPE_CHECKING:
 
 _TRIES = 4
 """Maximum tries per draw. Each repair fixes the cache for this user, so a second one is rare."""
-
-_BEACON_REMOVED = (
-    "This campaign draws by a public beacon, which this release does not support. Operators: end "
-    "it, and create a new campaign."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +66,6 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
         )
         if state.before:
             return _result(state.before, campaign.rules, state.player)
-        if campaign.beacon:
-            check_is_giving(campaign, ports.clock.now_ms())
-            raise CampaignPaused(_BEACON_REMOVED)
         _check_audience(snapshot, drawer, state, ports)
         seed = ports.snapshots.seed(campaign_id, day.name)
         point = draw_point(seed, campaign_id, drawer.user_id, state.draw_no)

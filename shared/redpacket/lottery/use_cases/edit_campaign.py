@@ -80,7 +80,6 @@ def edit_campaign(
             if campaigns.create(created, action, spent):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
-        plan = replace(plan, beacon=before.beacon)
         is_done = _is_made(plan, budget_fen, version, before)
         if not is_done:
             check_version(version, before, "campaign")

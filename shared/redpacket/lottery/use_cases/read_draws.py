@@ -10,7 +10,6 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
-from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.lottery.model.lottery import (
     Draw,
     Player,
@@ -61,15 +60,13 @@ class DrawPage:
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """Seed of a past day; only campaigns of earlier releases have a *beacon* and a *round*."""
+    """Seed of a past day."""
 
     campaign_id: str
     day: str
     seed: bytes
     commitment: str
     secret_version: int | None = None
-    beacon: CampaignBeacon | None = None
-    round: BeaconRound | None = None
 
 
 def watch_lottery(
@@ -137,13 +134,5 @@ def read_draw_proof(
     if clock.now_ms() < lottery_day.ends_at_ms + REVEAL_AFTER_MS:
         raise ProofNotReady
     seed = snapshots.seed(campaign_id, day)
-    version, beacon = prizes.find_secret_version(campaign_id), snapshot.campaign.beacon
-    return DrawProof(
-        campaign_id,
-        day,
-        seed,
-        snapshot.commitment,
-        version,
-        beacon,
-        prizes.find_round(beacon, lottery_day) if beacon else None,
-    )
+    version = prizes.find_secret_version(campaign_id)
+    return DrawProof(campaign_id, day, seed, snapshot.commitment, version)

@@ -145,11 +145,9 @@ class Audits:
             if draw.odds not in right or version > lottery.version:
                 what = f"odds of version {version}"
                 yield Difference("I5", draw_id, what, " or ".join(right), draw.odds)
-        if draw.beacon_round is None or not (lottery and lottery.campaign.beacon):
-            seed = self._seed(campaign_id, draw.day)
-            meant = draw_point(seed, campaign_id, user_id, draw.draw_no)
-            if draw.point != meant:
-                yield Difference("I5", draw_id, "point of its seed", meant, draw.point)
+        meant = draw_point(self._seed(campaign_id, draw.day), campaign_id, user_id, draw.draw_no)
+        if draw.point != meant:
+            yield Difference("I5", draw_id, "point of its seed", meant, draw.point)
         if draw_id_of(campaign_id, user_id, draw.day, draw.draw_no) != draw_id:
             yield Difference("I5", draw_id, "draw of its number", "one", "none")
 
@@ -194,7 +192,7 @@ class Audits:
 
     def _commitment(self, campaign: CampaignPlan) -> str:
         root = self._seed(campaign.campaign_id, CHAIN_LAST_DAY)
-        return chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY, campaign.beacon)
+        return chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
 
     def log(self, before: Mapping[str, Any]) -> tuple[dict[str, Any], int, list[Difference]]:
         """Compare the log with its signed head and with *before*, the result of the last run.
