@@ -12,8 +12,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from local import places
 from local.build import Building
@@ -87,7 +88,7 @@ def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, A
         say("The crowd has left")
         agreement = Agreement(crowd, troubles)
         agreement.check()
-        if watch.violations:
+        if watch.violations or watch.unexplained():
             keep(stack, folder)
     return watch, agreement
 
@@ -99,9 +100,18 @@ def keep(stack: Stack, folder: Path) -> None:
     for name, table in stack.outputs.items():
         if name.endswith("Table"):
             pages = stack.aws("dynamodb").get_paginator("scan").paginate(TableName=table)
-            lines = [json.dumps(row, default=repr) for page in pages for row in page["Items"]]
-            (KEPT / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+            _write_lines(name, (row for page in pages for row in page["Items"]))
+    logs = stack.aws("logs")
+    for group in logs.describe_log_groups()["logGroups"]:
+        name = group["logGroupName"]
+        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=name)
+        _write_lines(name.rpartition("/")[2], (each for page in pages for each in page["events"]))
     say(f"Its logs and rows are in {KEPT}")
+
+
+def _write_lines(name: str, rows: Iterable[Any]) -> None:
+    lines = (f"{json.dumps(row, default=repr, ensure_ascii=False)}\n" for row in rows)
+    (KEPT / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def disturb(troubles: Troubles, chance: random.Random, seconds: float) -> None:

@@ -129,8 +129,9 @@ class Agreement:
         return status in FINAL
 
     def _ends_payment(self, person: Person, number: str) -> bool:
-        """Return whether a payment is paid; if not, let the provider repeat its notice."""
-        if expect(person.call.ask("GET", f"/me/payments/{number}"))["status"] == "paid":
+        """Return whether a payment has arrived; if not, let the provider repeat its notice."""
+        status = expect(person.call.ask("GET", f"/me/payments/{number}"))["status"]
+        if status in {"paid", "refunded"}:
             return True
         self.crowd.outside(person.payments[number][0], "notify", {"number": number})
         return False
