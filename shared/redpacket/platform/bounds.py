@@ -14,6 +14,11 @@ CLOCKS_DIFFER_MS = 5_000
 MESSAGE_DELAY_S_MAX = 900
 """Longest delay of a message in SQS, in seconds."""
 
+LOAD_WAITS_MS = (5, 10, 20, 40, 80, 160)
+"""Pauses in ms while another caller loads the cache; together longer than the lease of a packet's
+load, so that a crash causes no 503.
+"""
+
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
 

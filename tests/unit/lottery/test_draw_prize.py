@@ -316,6 +316,26 @@ def test_a_cold_cache_is_loaded_by_one_caller_while_others_wait(system: InMemory
     assert system.logger.events == ["campaign_loaded"]
 
 
+def test_a_draw_waits_for_the_load_of_another_caller(system: InMemorySystem) -> None:
+    system.lottery()
+    assert system.draw_cache.begin_load("gala", 2_000)
+    sleep_ms = system.clock.sleep_ms
+    waited: list[int] = []
+
+    def load_meanwhile(ms: int) -> None:
+        waited.append(ms)
+        sleep_ms(ms)
+        if len(waited) == 3:
+            system.load_campaign("gala")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(system.clock, "sleep_ms", load_meanwhile)
+        assert system.draw("gala", "ann", "key").draw.prize
+
+    assert waited == [5, 10, 20]
+    assert system.logger.events == []
+
+
 @pytest.mark.parametrize("is_flushed", [True, False])
 def test_a_cache_that_was_flushed_or_lost_its_last_writes_gives_nothing_twice(
     system: InMemorySystem, *, is_flushed: bool

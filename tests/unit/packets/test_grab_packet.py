@@ -13,8 +13,9 @@ from redpacket.packets.errors import (
 from redpacket.packets.model.claim import Admission, GrabOutcome, GrabStatus, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.split import amounts_fen
-from redpacket.packets.use_cases.load_packet import WAITS_MS, CacheLoads, ShardToLoad
+from redpacket.packets.use_cases.load_packet import CacheLoads, ShardToLoad
 from redpacket.platform import errors
+from redpacket.platform.bounds import LOAD_WAITS_MS
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, a_person
@@ -131,7 +132,7 @@ def test_a_caller_that_waits_for_a_load_gets_its_result(
     system.memory.grab = grab  # type: ignore[method-assign]
 
     assert system.grab(lost, "ann").is_new
-    assert looks[2] - looks[0] == sum(WAITS_MS[:2])
+    assert looks[2] - looks[0] == sum(LOAD_WAITS_MS[:2])
 
 
 def test_a_loader_that_crashes_costs_the_others_no_answer(
@@ -141,7 +142,7 @@ def test_a_loader_that_crashes_costs_the_others_no_answer(
     began_at_ms = system.clock.now_ms()
 
     assert system.grab(lost, "ann").is_new
-    assert system.clock.now_ms() - began_at_ms == sum(WAITS_MS) > 300
+    assert system.clock.now_ms() - began_at_ms == sum(LOAD_WAITS_MS) > 300
     # The loader's lease ends with the load.
     assert system.memory.begin_load(lost.packet_id, 0, 300)
 

@@ -26,7 +26,7 @@ from redpacket.lottery.model.lottery import (
 )
 from redpacket.lottery.model.odds import could_be, has_prizes, is_guaranteed
 from redpacket.lottery.use_cases.load_campaign import load_campaign
-from redpacket.platform.bounds import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS, LOAD_WAITS_MS
 from redpacket.platform.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:
@@ -270,12 +270,17 @@ class DrawAttempt:
         return player
 
     def _load(self) -> None:
-        """Load a lost campaign. Raises Unavailable while another caller loads it."""
-        campaign_id = self.request.campaign_id
-        if not self.ports.draw_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
-            raise Unavailable("The campaign is being loaded. Try again.")
-        self.ports.logger.event("campaign_loaded", campaign_id=campaign_id)
-        self._load_now()
+        """Load a lost campaign, or wait for another caller's load. Raises Unavailable."""
+        campaign_id, cache = self.request.campaign_id, self.ports.draw_cache
+        for wait_ms in LOAD_WAITS_MS:
+            if cache.begin_load(campaign_id, _LOAD_LIFE_MS):
+                self.ports.logger.event("campaign_loaded", campaign_id=campaign_id)
+                self._load_now()
+                return
+            self.ports.clock.sleep_ms(wait_ms)
+            if (cache.find_version(campaign_id) or 0) >= self.snapshot.version:
+                return
+        raise Unavailable("The campaign is being loaded. Try again.")
 
     def _load_now(self) -> None:
         campaign_id, ports = self.request.campaign_id, self.ports

@@ -81,10 +81,7 @@ class DynamoLedger:
         return set()
 
     def refund(self, refunds: Sequence[tuple[Sequence[Share], Transfer]], now_ms: int) -> bool:
-        """Mark unclaimed shares as refunded and credit their sums to the senders.
-
-        Each transfer has the sum for one packet.
-        """
+        """Refund unclaimed shares to their senders; each transfer has the sum for one packet."""
         operations: list[Operation] = []
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3

@@ -143,8 +143,7 @@ class Share:
 
     *decided_at_ms* is the time of the claim or refund, *settled_at_ms* the time of the credit.
     *is_last* means that no other share was left, so this settlement tries to close the packet.
-    *refund_no* is the first share of the refunded chunk. *via* is the user whose link led to the
-    claim.
+    *refund_no* is the first share of the refunded chunk. *via* is the user who shared the link.
     """
 
     packet_id: str

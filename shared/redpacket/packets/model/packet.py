@@ -45,8 +45,7 @@ class PacketStatus(StrEnum):
     """State of a packet; EMPTIED is computed, the others are stored.
 
     CLOSED is final: every share is decided and every claim settled. Users see a fully claimed
-    packet as EMPTIED. An UNPAID packet holds no money; its payment sets it to OPEN, or it becomes
-    CANCELLED.
+    packet as EMPTIED. UNPAID holds no money until its payment sets it to OPEN, or it is CANCELLED.
     """
 
     UNPAID = "unpaid"
@@ -64,8 +63,7 @@ class Rules:
     Without *recipients* everyone with the link may claim. The words must match a *passphrase*
     (口令) by *passphrase_threshold* percent. *campaign_id* names the campaign whose quota and
     window apply. *starts_at_ms* and *ends_at_ms* are the sender's own limits within the window.
-    Shares with a *prize_id* are won and can't be grabbed. Only members of *chat_id* may claim, in
-    that chat.
+    Shares with a *prize_id* are won and can't be grabbed. *chat_id* limits claims to that chat.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -233,8 +231,7 @@ def share_numbers(packet: Packet, shard: int) -> range:
 def partition_count(packet_id: str) -> int:
     """Return the number of ledger partitions for a packet's shares, a multiple of its shards.
 
-    A partition accepts about 1,000 write units per second. Settling a claim needs two
-    (docs/adr/0017).
+    A partition accepts about 1,000 write units a second; a settlement needs two (docs/adr/0017).
     """
     shards = shard_count(packet_id)
     return shards if shards == 1 else shards * max(1, min(8, SHARDS_MAX // shards))

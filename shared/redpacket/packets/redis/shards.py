@@ -1,7 +1,6 @@
 """Shards in Redis or Valkey: one hash per shard, and one script per operation.
 
-An unsharded packet is one shard. `use_cases/sharded_claims.py` implements the cache for whole
-packets.
+An unsharded packet is one shard. `use_cases/sharded_claims.py` is the cache of whole packets.
 """
 
 from __future__ import annotations

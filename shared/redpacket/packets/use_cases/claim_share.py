@@ -60,8 +60,7 @@ class Gate(Protocol[Admitted_co]):
     ) -> Admitted_co | GrabOutcome | Rejected | None:
         """Admit the user to the next step, or return None if this step takes the share.
 
-        Return a refusal instead of raising it, because an owner may have a claim that the cache
-        lost.
+        Return a refusal instead of raising it, because the cache may have lost the user's claim.
         """
 
 
@@ -75,8 +74,7 @@ def grab_packet(
 ) -> Claim | Admission:
     """Grab (抢): return the user's share, or the admission to open a two-step packet.
 
-    Raises the errors of `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited,
-    CampaignPaused.
+    Raises NotInvited, PassphraseMismatch, RateLimited, CampaignPaused, and as `ClaimAttempt.run`.
     """
     ports.logger.count("tried")
     gate = PacketRules(packet_id, claimer, passphrase, ports)

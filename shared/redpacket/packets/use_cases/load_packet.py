@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from redpacket.packets.errors import PacketExpired, PacketNotFound, PacketNotStarted
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_size
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
+from redpacket.platform.bounds import LOAD_WAITS_MS
 from redpacket.platform.errors import Rejected, Unavailable
 
 _LARGE = 1_000
@@ -16,9 +17,6 @@ _LOAD_LIFE_MS = 300
 
 _LARGE_LOAD_LIFE_MS = 3_000
 """Milliseconds until another caller may load; loading 20,000 shares takes one second."""
-
-WAITS_MS = (5, 10, 20, 40, 80, 160)
-"""Pauses of a waiting caller in ms; they exceed a load's lease, so that a crash causes no 503."""
 
 _TRIES = 4
 """Maximum loads per caller. Each load repairs the cache for this user, so a second one is rare."""
@@ -39,7 +37,7 @@ class CacheLoads:
         self._packet_id = packet_id
         self._user_id = user_id
         self._ports = ports
-        self._left_ms = list(WAITS_MS)
+        self._left_ms = list(LOAD_WAITS_MS)
         self._left_count = _TRIES
 
     def load(self, wanted: ShardToLoad) -> None:
@@ -72,7 +70,7 @@ class CacheLoads:
 
     def _reload(self, shard: int) -> None:
         """Reload a shard that is behind the ledger, after loads that may have begun too early."""
-        for wait_ms in (*WAITS_MS, 0):
+        for wait_ms in (*LOAD_WAITS_MS, 0):
             if self._ports.turns.begin_load(self._packet_id, shard, _LOAD_LIFE_MS):
                 self._load(shard)
                 self._end_turn(shard)

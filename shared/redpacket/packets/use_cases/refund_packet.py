@@ -1,8 +1,7 @@
 """Refund (退款): returning closing packets' remaining shares to their senders, then closing them.
 
 One transaction marks a chunk of shares as "refunded" and credits the sender. A concurrent claim
-cancels the transaction, and the chunk is read again. The packet row stores the progress
-(docs/adr/0023).
+cancels it, and the chunk is read again. The packet row stores the progress (docs/adr/0023).
 """
 
 from __future__ import annotations

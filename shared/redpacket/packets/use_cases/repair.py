@@ -76,8 +76,7 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     """Load packets without a confirmed load after a minute, and keep their covers.
 
-    Each packet gets one attempt, because its refund must not wait for the cache and its first grab
-    can load it.
+    Each packet gets one attempt: its refund must not wait for the cache, and a grab can load it.
     """
     work, packets, clock = ports.work, ports.packets, ports.clock
     cache = CircuitBreaker(ports.claim_cache, Lock())
