@@ -1,6 +1,6 @@
 """Checks of a whole ledger at rest, which only tests can load, and the list of all checks.
 
-The nightly run compares the same facts in SQL (`reconciliation/use_cases/sql/`).
+The nightly run checks the same facts in SQL (`reconciliation/use_cases/sql/`).
 """
 
 from collections import Counter, defaultdict
@@ -111,12 +111,12 @@ CHECKS = {
     "check_moved_ends": "I-window",
     "check_own_ends": "I-window",
 }
-"""All checks with their invariants, as docs/invariants.md lists them."""
+"""Invariants in docs/invariants.md, keyed by the check that verifies them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerDay:
-    """User's counts of one day, and the limits at the last draw."""
+    """A user's counts for one day, and the limits at the last draw."""
 
     user_id: str
     day: str
@@ -128,7 +128,7 @@ class PlayerDay:
 
     @property
     def draw_count(self) -> int:
-        """Return the number of the user's draws; each help lowers the counted attempts."""
+        """Return the number of the user's draws; each help lowers `attempt_count` by one."""
         return self.attempt_count + self.help_count
 
     @property
@@ -139,7 +139,7 @@ class PlayerDay:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Window of a campaign from one edit to the next."""
+    """Campaign window from one edit until the next."""
 
     version: int
     starts_at_ms: int
@@ -149,7 +149,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Answer that a user got."""
+    """Response to a user: the share and its amount."""
 
     packet_id: str
     user_id: str
@@ -159,7 +159,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Won unit of a prize, from the whole stock or, with *day*, from the stock of that day."""
+    """Won unit of a prize, from the total stock or, with *day*, from that day's stock."""
 
     prize_id: str
     number: int
@@ -169,7 +169,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LotteryFacts:
-    """All facts of the ledger about one campaign's draws; *shares* belong to cash prizes."""
+    """All ledger facts about one campaign's draws; *shares* belong to cash prizes."""
 
     campaign_id: str
     prizes: list[Prize]
@@ -181,7 +181,7 @@ class LotteryFacts:
 
 @dataclass(frozen=True, slots=True)
 class OutsideFacts:
-    """All rows about outside money, read strongly; *withdrawn* is keyed by user and day."""
+    """All rows about payments and withdrawals; *withdrawn* is keyed by user and day."""
 
     payments: list[Payment]
     returns: list[PaymentReturn]
@@ -192,7 +192,7 @@ class OutsideFacts:
 
     @property
     def rows(self) -> list[OutsideRow]:
-        """All rows that have statement lines."""
+        """Return all rows that have statement lines."""
         return [*self.payments, *self.returns, *self.refunds, *self.withdrawals]
 
     @property
@@ -232,10 +232,10 @@ def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
 
 
 def check_causes(ledger_entries: Iterable[Entry], actions: Iterable[Action]) -> list[Difference]:
-    """I1: operators' *actions* in the audit log have the entries of a transfer, and vice versa.
+    """I1: each operator action that moves money has the entries of its transfer, and vice versa.
 
-    A debt has no row, because its user pays it. `check_postings` and `check_outside_postings`
-    compare entries with packets, payments and withdrawals.
+    The payment of a debt has no action, because a user pays it. `check_postings` and
+    `check_outside_postings` compare entries with packets, payments, and withdrawals.
     """
     moved = [transfer for action in actions if (transfer := _moved_by(action))]
     wanted = Counter(entry for transfer in moved for entry in entries(transfer))
@@ -276,10 +276,10 @@ def check_marks(
     ledger_entries: Iterable[Entry],
     packets: Iterable[Packet],
 ) -> list[Difference]:
-    """I1: accounts have the mark of campaign money that operators set and did not remove.
+    """I1: accounts have the campaign mark exactly if operators set it and did not remove it.
 
-    While they have it, they pay only for campaigns, and no payment reaches them. The nightly run
-    allows payments, which earlier releases accepted.
+    Marked accounts pay only for campaigns, and receive no payments. The nightly run allows
+    payments, because earlier releases accepted them.
     """
     removed = {
         action.subject: action.at_ms
@@ -316,7 +316,8 @@ def check_entries(
 ) -> list[Difference]:
     """I1: every balance is the sum of its entries, and transfers sum to zero.
 
-    postings.py checks the packet side of a transfer, outside.py the payment and withdrawal side.
+    `check_postings` checks the packet side of a transfer, and `check_outside_postings` the payment
+    and withdrawal side.
     """
     by_account: dict[str, int] = defaultdict(int)
     by_transfer: dict[str, int] = defaultdict(int)
@@ -348,7 +349,7 @@ def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
 
 
 def expected_entries(facts: PacketFacts) -> list[Entry]:
-    """Return the entries that a packet's row and outcomes imply."""
+    """Return the entries that a packet's row and share outcomes imply."""
     return [
         *sent_entries(facts.packet),
         *settled_entries(facts.shares),
@@ -357,12 +358,12 @@ def expected_entries(facts: PacketFacts) -> list[Entry]:
 
 
 def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: The expected entries are *posted*, all entries whose other side is the packet."""
+    """I1: *posted*, all entries whose other side is the packet, equals the expected entries."""
     return check_posted(facts.packet.packet_id, expected_entries(facts), posted)
 
 
 def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> list[Difference]:
-    """I1: an entry whose other side is a packet names an existing packet."""
+    """I1: each entry whose other side is a packet names an existing packet."""
     accounts = {packet_account(packet_id) for packet_id in packet_ids}
     return [
         Difference(
@@ -376,7 +377,7 @@ def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> 
 def check_year_sums(
     sums: Mapping[str, YearSums], entries: Iterable[Entry], packets: Iterable[PacketFacts]
 ) -> list[Difference]:
-    """I1: the yearly sums that are stored with a balance add up to the sums of its entries."""
+    """I1: the yearly sums stored with a balance equal the sums of its entries."""
     wanted: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in entries:
         if entry.kind is TransferKind.SEND:
@@ -398,7 +399,7 @@ def check_year_sums(
 def expected_outside(
     payments: Iterable[Payment], refunds: Iterable[PaymentRefund], withdrawals: Iterable[Withdrawal]
 ) -> list[Entry]:
-    """Return the entries that these rows imply."""
+    """Return the entries that payments, refunds, and withdrawals imply."""
     moved = [
         credit_transfer(payment, at_ms) for payment in payments if (at_ms := payment.credited_at_ms)
     ]
@@ -411,9 +412,7 @@ def expected_outside(
 
 
 def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: the entries of transfers with the outside are those that rows of payments and withdrawals
-    imply.
-    """
+    """I1: transfers to and from providers have the entries that their rows imply, and no others."""
     wanted = Counter(expected_outside(facts.payments, facts.refunds, facts.withdrawals))
     counts = Counter(entry for entry in posted if outside_of(entry.counterparty))
     return [
@@ -424,9 +423,7 @@ def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list
 
 
 def check_payments(facts: OutsideFacts) -> list[Difference]:
-    """I1: the refunds and returns in a payment's row are the sums of their own rows, and an ended
-    row has its end time.
-    """
+    """I1: payment rows have the sums of their refunds and returns; ended rows have an end time."""
     reversed_fen: dict[str, int] = defaultdict(int)
     returned_fen: dict[str, int] = defaultdict(int)
     for refund in facts.refunds:
@@ -482,12 +479,12 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
 
 
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
-    """I2: settled + refunded never exceed the total, and equal it once the packet is closed."""
+    """I2: settled plus refunded fen never exceed the total, and equal it in a closed packet."""
     return check_tally(facts.packet, Tally().add(facts.shares))
 
 
 def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
-    """I5: every answer to a user has the durable number and amount."""
+    """I5: every response to a user has the stored share number and amount."""
     owned = {
         share.claimer.user_id: (share.share_no, share.amount_fen)
         for share in facts.shares
@@ -508,7 +505,7 @@ def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
 
 
 def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> list[Difference]:
-    """I3: a share with an outcome belongs to a packet, whose terms give its amount."""
+    """I3: every share with an outcome belongs to an existing packet."""
     return [
         Difference(
             "I3",
@@ -523,7 +520,7 @@ def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> 
 
 
 def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: each account counts its open packets that are unpaid."""
+    """I9: each account's count of unpaid packets is correct."""
     unpaid = Counter(
         user_account(packet.sender.user_id)
         for packet in packets
@@ -537,7 +534,7 @@ def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) ->
 
 
 def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
-    """I9: the counts of a user and a day are within the limits of their last draw."""
+    """I9: a user's counts for one day are within the limits at the last draw."""
     subject = f"{campaign_id} {player.user_id} {player.day}"
     limits = (
         ("attempts within", player.attempts_max, player.attempt_count),
@@ -547,7 +544,7 @@ def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
 
 
 def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> list[Difference]:
-    """I8: once faults stop, claims are settled and due packets closed within *bound_ms*."""
+    """I8: after faults stop, claims are settled and due packets are closed within *bound_ms*."""
     late = check_late_claims(facts.shares, now_ms, bound_ms)
     return late + check_late_close(facts.packet, now_ms, bound_ms)
 
@@ -555,7 +552,7 @@ def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> lis
 def check_claim_counts(
     packets: Iterable[PacketFacts], counts: Mapping[tuple[str, str], int]
 ) -> list[Difference]:
-    """I9: the counts against a quota, by campaign and user, are the existing claims."""
+    """I9: the quota counts of each campaign and user equal the number of existing claims."""
     claimed = Counter(
         (facts.packet.rules.campaign_id, share.claimer.user_id)
         for facts in packets
@@ -572,7 +569,7 @@ def check_claim_counts(
 
 
 def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: each account's count of open packets is right."""
+    """I9: each account's count of open packets is correct."""
     ended = {PacketStatus.CLOSED, PacketStatus.CANCELLED}
     opened = Counter(
         user_account(packet.sender.user_id)
@@ -589,9 +586,7 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
 def check_windows(
     facts: PacketFacts, windows: Iterable[Window], slack_ms: int = WINDOW_AGE_MAX_MS
 ) -> list[Difference]:
-    """I-window: each claim was recorded in a window that its campaign had at that time, or within
-    10 s of it.
-    """
+    """I-window: each claim is within a window that its campaign had then, give or take 10 s."""
     ordered = sorted(windows, key=lambda window: window.version)
     if not ordered:
         return []
@@ -633,7 +628,7 @@ def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Differ
 
 
 def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> list[Difference]:
-    """I-window: no claim is recorded later than 10 s after its packet's end, normal or early."""
+    """I-window: no claim is recorded later than 10 s after its packet's end, even an early end."""
     packet, expected = facts.packet, "before the packet ended"
     return [
         Difference(
@@ -649,12 +644,12 @@ def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> lis
 
 
 def check_lottery(facts: LotteryFacts) -> list[Difference]:
-    """I9: won prizes are within stock, each unit once; draws and wins are within the rules."""
+    """I9: prizes are won within stock, each unit once; draws and wins follow the rules."""
     return _check_stock(facts) + _check_units(facts) + _check_cash(facts) + _check_players(facts)
 
 
 def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Difference]:
-    """I5: every answer about a draw equals the durable draw."""
+    """I5: every response to a draw equals the stored draw."""
     recorded = {(draw.campaign_id, draw.user_id, draw.draw_id): draw for draw in draws}
     return [
         Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(stored), str(answer))
@@ -664,9 +659,7 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
 
 
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
-    """Check that numbers are within the stock at the time of the win. They are unique, so their
-    count is, too.
-    """
+    """Check that each won unit number is within stock. Numbers are unique, so wins are, too."""
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
     return [
         difference
@@ -677,9 +670,7 @@ def _check_stock(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_units(facts: LotteryFacts) -> list[Difference]:
-    """Check that every win has the rows of its units and every row has its win; no unit is won
-    twice.
-    """
+    """Check that every win has its unit rows, and vice versa, and that no unit is won twice."""
     won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
     used = Counter(
         Unit(prize.prize_id, draw.unit_no, draw.draw_id)
@@ -710,7 +701,7 @@ def _check_units(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_cash(facts: LotteryFacts) -> list[Difference]:
-    """Check that the won units of cash are claims of their winners, and the only claims."""
+    """Check that every won cash unit is a claim by its winner, and that no other claims exist."""
     packets = {packet_id for prize in facts.prizes for packet_id, _ in prize.packets}
     claimed: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
     won: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
@@ -735,7 +726,7 @@ def _check_cash(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_players(facts: LotteryFacts) -> list[Difference]:
-    """Compare the counts of each user and day with the draws, and with the limits."""
+    """Compare the counts for each user and day with the draws and the limits."""
     draw_counts = Counter((draw.user_id, draw.day) for draw in facts.draws)
     numbers: Counter[tuple[str, str]] = Counter()
     for draw in facts.draws:
@@ -757,9 +748,9 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
 
 
 def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Difference]:
-    """I6: the ledger agrees with *book*, all lines of the provider.
+    """I6: the ledger agrees with *book*, all statement lines from the provider.
 
-    A withdrawal has at most one successful transfer, of its amount, and none if it was returned.
+    A paid withdrawal has one successful transfer with its amount; other withdrawals have none.
     Money that a provider received is credited once or refunded.
     """
     lines: Lines = defaultdict(list)
@@ -775,7 +766,7 @@ def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Di
 
 
 Lines: TypeAlias = dict[tuple[StatementKind, str], list[StatementLine]]
-"""Movements at a provider by our numbers. Each check removes those that it has examined."""
+"""Statement lines, keyed by kind and our number. Each check removes the lines that it examines."""
 
 
 def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:
@@ -812,7 +803,7 @@ def _check_taken(facts: OutsideFacts, lines: Lines) -> list[Difference]:
 
 def _check_given_back(facts: OutsideFacts, lines: Lines) -> list[Difference]:
     differences = []
-    # If the order of our refund was lost, the refund counts as made outside.
+    # A refund whose order we lost counts as a refund that the provider started.
     for refund in facts.refunds:
         given = lines.pop((StatementKind.REFUND, refund.refund_no), [])
         subject = payment_account(refund.number)

@@ -1,4 +1,4 @@
-"""Reader of a whole ledger, with a check of every invariant."""
+"""Reader of a whole ledger, with checks of every invariant."""
 
 import time
 from collections import Counter, defaultdict
@@ -112,7 +112,7 @@ class LedgerState:
     windows: dict[str, list[Window]] = field(default_factory=dict)
     outside: OutsideFacts = NOTHING_OUTSIDE
     actions: list[Action] | None = None
-    """Operators' actions. None if the audit log was not read."""
+    """Operators' actions; None if the reader skipped the audit log."""
     window_slack_ms: int = WINDOW_AGE_MAX_MS
 
     def differences(
@@ -121,8 +121,8 @@ class LedgerState:
         told_draws: Iterable[Draw] = (),
         seen: Counter[str] | None = None,
     ) -> list[Difference]:
-        """Return every broken invariant; *told* and *told_draws* are the answers to users. *seen*
-        counts the items that each check examined, because a check without items proves nothing.
+        """Return every violation; *told* and *told_draws* are the responses to users. *seen* counts
+        the items that each check examined, because a check without items proves nothing.
         """
         told, told_draws = list(told), list(told_draws)
         seen = Counter() if seen is None else seen
@@ -217,20 +217,18 @@ class LedgerState:
             yield "check_own_ends", claim_count if has_own_end else 0, late
 
     def windows_of(self, packet: Packet) -> list[Window]:
-        """Return the windows of the campaign that a packet follows; prizes follow none."""
+        """Return the campaign windows that apply to a packet; none apply to a prize's packet."""
         campaign_id = packet.rules.campaign_id
         return [] if packet.rules.prize_id else self.windows.get(campaign_id or "", [])
 
 
 def any_sum(sums: YearSums) -> bool:
-    """Return whether a user's year has any amounts."""
+    """Return whether the yearly sums of a user have any amounts."""
     return sums != YearSums()
 
 
 def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
-    """Return the findings that two reads share, because tables are scanned while sweeps and payouts
-    move money.
-    """
+    """Return the differences that two reads find, because scans run while sweeps move money."""
     first = read()
     if first:
         time.sleep(2)
@@ -250,9 +248,8 @@ def read_ledger_state(
     *,
     seeds: SeedKeys = PUBLISHED_SEEDS,
 ) -> LedgerState:
-    """Scan the tables with boto3's DynamoDB client, or a fake of it. Without *campaigns_table* the
-    state has no wins, without *quotas_table* no quota counts, and without *journal_table* no causes
-    of deposits.
+    """Scan the tables with boto3's DynamoDB client or its fake. Without *campaigns_table* the state
+    has no wins, without *quotas_table* no quota counts, and without *journal_table* no actions.
     """
     accounts = _accounts(scan_rows(dynamodb, accounts_table))
     share_rows = list(scan_rows(dynamodb, shares_table))
@@ -335,7 +332,7 @@ def _packets(
 def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
     counts = {}
     for row in rows:
-        if "claim_count" in row:  # Other rows are thanks.
+        if "claim_count" in row:  # Thanks rows have no count.
             campaign_id, user_id = row["pk"].split("#", 1)
             counts[campaign_id, user_id] = row["claim_count"]
     return counts
@@ -422,7 +419,7 @@ def scan_rows(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
 
 
 def booked_line_of(row: dict[str, Any]) -> BookedLine:
-    """Parse an expected statement line for the comparison with the attributes of its row."""
+    """Parse a stored statement line, which a check compares with its row's attributes."""
     line, account = line_of(row), payment_account(row.get("of_number", ""))
     if line.kind is StatementKind.TRANSFER:
         account = withdrawal_account(withdrawal_of_transfer(line.number))

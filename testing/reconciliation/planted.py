@@ -1,4 +1,4 @@
-"""Faults that the nightly run must report, one for each check of docs/invariants.md."""
+"""Faults that the nightly run must report, one for each check in docs/invariants.md."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -32,18 +32,18 @@ DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
 
 ONLY_TESTS = {"check_told", "check_told_draws"}
-"""Checks of answers to users, which no row contains."""
+"""Checks of responses to users, which no row contains."""
 
 
 class World:
-    """System with a correct row of each kind that money depends on."""
+    """System with a correct row of each kind on which money depends."""
 
     def __init__(self) -> None:
         self.town = PaymentSystem()
         self.system = system = self.town.system
         system.send("sue", count=1, life_ms=HOUR_MS)
         self._log()
-        # The check of the log expects commitments from its second hour on.
+        # The log check expects commitments after the first hour.
         system.pass_time(2 * HOUR_MS)
         system.sweep()
         system.audience_rows.edit("guests", ["ann", "bob"], [])
@@ -93,13 +93,13 @@ class World:
         del self.system.dynamo.tables[table][key["pk"], key.get("sk", "")]
 
     def add(self, table: str, key: dict[str, str], name: str, change: int, *others: str) -> None:
-        """Add to numbers of a row."""
+        """Add *change* to one or more numbers in a row."""
         row = self.system.dynamo.tables[table][key["pk"], key.get("sk", "")]
         for column in (name, *others):
             row[column] = {"N": str(int(row.get(column, {"N": "0"})["N"]) + change)}
 
     def first(self, table: str, prefix: str, sk_prefix: str = "") -> dict[str, str]:
-        """Return the first key with a prefix."""
+        """Return the first key with both prefixes."""
         pk, sk = next(
             key
             for key in sorted(self.system.dynamo.tables[table])
@@ -108,7 +108,7 @@ class World:
         return {"pk": pk, "sk": sk}
 
     def night(self, after_ms: int) -> set[str]:
-        """Return the checks and rules that fail in a nightly run or in the day's statements."""
+        """Return the checks and rules that fail in a nightly run or in a day's statements."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         result = self.system.reconcile()
@@ -122,20 +122,18 @@ class World:
         return told | ({"I6"} if report.differences else set())
 
     def night_in_order(self) -> set[str]:
-        """Run a nightly comparison as the base for later runs; return the checks with
-        differences.
-        """
+        """Run a nightly comparison as a base for later runs; return the checks that failed."""
         self.system.pass_time(MOVING_MS + 1)
         return {check.name for check in self.system.reconcile().checks if check.differences}
 
     def told_by_tests(self) -> set[str]:
-        """Return the checks of whole ledgers that find differences."""
+        """Return the Python checks that find differences in the whole ledger."""
         state = self.system.ledger_state()
         return {name for name, _, differences in state.checked([], []) if differences}
 
 
 def forge_transfer(system: InMemorySystem, transfer: Transfer) -> None:
-    """Post a transfer and a copy of its request, like a role that may write accounts."""
+    """Post a transfer and a copy of its request, like an attacker who can write accounts."""
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
     copy = {**ledger_keys.request_copy("0" * 32), "result_id": transfer.transfer_id}
     assert dynamo.try_transact(
@@ -148,7 +146,7 @@ def _balance(user: str) -> dict[str, str]:
 
 
 def _give_to_another(world: World) -> None:
-    """Give both claims to ann."""
+    """Change the user of the second claim to ann, who owns the first."""
     packet_id = world.open.packet_id
     first, second = (world.row("shares", keys.share(packet_id, number)) for number in (1, 2))
     second["user_id"] = first["user_id"]
@@ -179,7 +177,7 @@ Plant: TypeAlias = Callable[[World], Any]
 
 
 def _line_of_another_provider(world: World) -> None:
-    """Move the line of a transfer into the statement of another provider."""
+    """Move a transfer's line to another provider's statement."""
     key = world.first("payments", "outside#wechat#transfer")
     row = world.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
     pk = key["pk"].replace("wechat", "host")
@@ -320,29 +318,28 @@ PLANTED: dict[str, Plant] = {
 }
 """Corruption of stored rows for each check, or time that passes without a sweep.
 
-A name may end with a comparison: then only this part of the check must find the fault.
+If a name ends with a comparison, this part of the check must find the fault.
 """
 
 
 def check_of(planted: str) -> str:
-    """Return the check of a name in PLANTED."""
+    """Return the name of the check for a key in PLANTED."""
     return planted.partition(": ")[0]
 
 
 BY_THE_ROW = {
-    # The tests' own checks of whole ledgers cover these.
+    # The Python checks of whole ledgers include these checks.
     *("check_posted", "check_tally", "check_unit", "check_player"),
-    # These need a time bound or the provider's own book.
+    # These checks need a time bound or the provider's book.
     *("check_settled_in_time", "check_late_claims", "check_late_close", "check_late_end"),
     "check_moved_ends",
     *("check_outside", "check_outside_in_time"),
 }
 
 NOT_IN_SQL = {
-    # Audits recompute points, and the provider's book is compared with its statements.
+    # Audits recompute points; a daily use case compares the provider's statements.
     *("check_outcomes", "check_outside"),
-    # The whole sums of `check_packet_total` and both checks for late work, under other names in
-    # tests.
+    # SQL has two separate checks for late claims and packets.
     "check_settled_in_time",
     *ONLY_TESTS,
 }
@@ -351,21 +348,20 @@ NEEDS_A_BASE = {"check_kept"}
 """Checks that compare changed rows with the previous run."""
 
 FOUND_BY = {
-    # Balances are compared with entries, and entries with all rows that hold money.
+    # SQL compares balances with entries, and entries with the rows that hold money.
     "check_conservation": "check_entries",
     "check_posted": "check_postings",
     "check_tally": "check_packet_total",
-    # An amount within the terms' bounds, and a unit beyond the stock, because the prize may have
-    # more now.
+    # SQL verifies only that amounts are within bounds, and cannot know earlier stock.
     "check_shares": "audit_packets",
     "check_unit": "audit_draws",
 }
-"""SQL checks that find a planted fault under another name."""
+"""SQL checks or audits that find a fault planted for another check, keyed by that check."""
 
 
 def missed(planted: str, *, is_incremental: bool = False) -> str | None:
-    """Plant the fault of a check; return the nightly run's report if it misses the fault. If
-    *is_incremental*, plant it after a correct night, so that only an increment has it.
+    """Plant a check's fault; return the nightly run's report if the run misses the fault. If
+    *is_incremental*, plant the fault after a correct night, so that only an increment has it.
     """
     check, _, what = planted.partition(": ")
     is_incremental |= check in NEEDS_A_BASE
@@ -377,7 +373,7 @@ def missed(planted: str, *, is_incremental: bool = False) -> str | None:
     told = world.night(0)
     has_base = bool(world.system.last_run["export"]["base"])
     if has_base != (is_incremental and world.compared_at_ms - base_ms <= DAY_MS):
-        return "the other kind of export"
+        return "wrong kind of export"
     wanted = {CHECKS.get(check) or rules()[check]}
     wanted |= {what} if what else set()
     wanted |= set() if check in NOT_IN_SQL else {FOUND_BY.get(check, check)}

@@ -1,8 +1,8 @@
-"""Proofs of reconciliation's SQL statements.
+"""Proofs for the SQL statements of reconciliation.
 
-`make sql-parity`: two engines interpret them alike. `make sql-faults`: each check finds its planted
-fault in a full export and in an increment. Over random ledgers, clean and then forged in an
-increment, SQL agrees with the checks in Python.
+`make sql-parity` proves that two engines interpret each statement alike. `make sql-faults` proves
+that each check finds its planted fault in a full export and in an increment. It also compares SQL
+with the Python checks on random ledgers, first clean and then forged in an increment.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ FORBIDDEN = {
     "concat(), which skips NULL in DuckDB": r"\bconcat\(",
     "a plain cast of exported text, which a forged row stops": r"(?<!TRY_)CAST\(item\.",
     "a sum of bigint, which overflows in Trino": r"SUM\(CAST\([^)]*AS bigint\)",
-    "a word of one engine": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
+    "an engine-specific word": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
 }
-"""Constructs that are ambiguous or stop a query."""
+"""Patterns of constructs that the engines interpret differently, or that stop a query."""
 
 REFUSED = (
     "SELECT a / b FROM t",
@@ -59,7 +59,7 @@ REFUSED = (
     "SELECT string_agg(a) FROM t",
     "SELECT a::text FROM t",
 )
-"""Statements with one such construct each."""
+"""Statements with one forbidden construct each."""
 
 CHANGED = {
     "accounts": ("balance_fen", "amount_fen", "at_ms", "open_count", "received_fen_2026"),
@@ -87,10 +87,10 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def refusals(text: str) -> list[str]:
-    """Return the reason why a statement must not be used, if any."""
+    """Return the reasons why a statement is forbidden; empty if it is allowed."""
     code = re.sub("'[^']*'", "''", text)
     reasons = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
-    # Only DuckDB turns the operands of `||` into text, so sqlglot's two texts differ there.
+    # Only DuckDB converts the operands of `||` to text, so sqlglot writes `||` differently.
     plain = text.replace("||", "+")
     try:
         read = [
@@ -98,11 +98,11 @@ def refusals(text: str) -> list[str]:
         ]
     except ParseError as error:
         return [*reasons, str(error)]
-    return reasons if read[0] == read[1] else [*reasons, "another meaning in each engine"]
+    return reasons if read[0] == read[1] else [*reasons, "different meanings in the two engines"]
 
 
 def a_ledger(seed: int) -> InMemorySystem:
-    """Return a ledger of a random scenario, at rest and old enough to be judged."""
+    """Return a random ledger at rest, old enough for every check."""
     random, system = Random(seed), InMemorySystem()
     users = [f"user-{number}" for number in range(random.randint(2, 6))]
     for _ in range(random.randint(1, 5)):
@@ -120,7 +120,7 @@ def a_ledger(seed: int) -> InMemorySystem:
 
 
 def forge(system: InMemorySystem, random: Random) -> str:
-    """Change a random number of a random row; return a description of the change."""
+    """Change a random number in a random row; return the attribute, table, and key."""
     cells = [
         (table, key, name)
         for table, names in CHANGED.items()
@@ -135,7 +135,7 @@ def forge(system: InMemorySystem, random: Random) -> str:
 
 
 def move_entry(system: InMemorySystem, giver: str, receiver: str) -> None:
-    """Move the last deposit of an account, with its balance, to another account."""
+    """Move an account's last deposit and its amount to another account."""
     accounts, key = system.dynamo.tables["accounts"], max(_deposits(system, giver))
     row = accounts.pop(key)
     accounts[receiver, key[1]] = {**row, "pk": {"S": receiver}}
@@ -155,13 +155,13 @@ def _deposits(system: InMemorySystem, account: str) -> list[tuple[str, str]]:
 
 
 def disagreement(seed: int) -> dict[str, Any] | None:
-    """Compare both kinds of checks over a ledger, clean and forged; return their differences."""
+    """Compare SQL and Python checks on a clean and a forged ledger; return None if they agree."""
     system = a_ledger(seed)
     clean = [*system.differences(), *system.reconcile().differences]
     booked = system.ledger_state().entries
     what = forge(system, Random(seed))
     changed = compare_history(booked, system.ledger_state().entries)
-    # No row contains answers to users (I5).
+    # No row contains responses to users (I5).
     by_python = _rules([*system.differences(), *changed]) - {"I5"}
     by_sql = _rules(system.reconcile().differences)
     if not clean and by_sql and by_python <= by_sql:
@@ -177,9 +177,7 @@ def _rules(differences: list[Difference]) -> set[str]:
 
 
 def parity() -> dict[str, Any]:
-    """Return the statements that two engines may interpret differently, and the accepted
-    constructs.
-    """
+    """Return the refused statements, and the forbidden constructs that the rules miss."""
     texts = dict(statements())
     refused = {name: why for name, text in texts.items() if (why := refusals(text))}
     passed = [text for text in REFUSED if not refusals(text)]
@@ -198,7 +196,7 @@ def parity() -> dict[str, Any]:
 
 
 def faults(ledgers: int, seed: int) -> dict[str, Any]:
-    """Return the missed faults, and the random ledgers on which the checks disagree."""
+    """Return the missed faults, and the random ledgers on which SQL and Python disagree."""
     missing = {
         f"{check}, {'incremental' if is_incremental else 'full'}": told
         for is_incremental in (False, True)
@@ -219,7 +217,7 @@ def faults(ledgers: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print one JSON object; fail if anything is wrong."""
+    """Print the result as one JSON object; exit with an error if a proof fails."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("proof", choices=("parity", "faults"))
     arguments.add_argument("--ledgers", type=int, default=500)

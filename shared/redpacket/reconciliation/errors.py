@@ -1,4 +1,4 @@
-"""Errors of reconciliation. Each docstring is the text that clients get."""
+"""Reconciliation errors. Each docstring is the text that clients receive."""
 
 from __future__ import annotations
 

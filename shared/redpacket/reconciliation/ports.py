@@ -1,4 +1,4 @@
-"""Port of a SQL engine over an export, and values of runs."""
+"""Port of a SQL engine over an export, and the value of a stored run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Found: TypeAlias = "list[tuple[str | None, ...]]"
 
 
 class Engine(Protocol):
-    """SQL engine that has one export in *database*: Athena, or DuckDB in the emulator."""
+    """SQL engine with one export in *database*: Athena, or DuckDB in the emulator."""
 
     database: str
 
     def rows(self, sql: str) -> Found:
-        """Return the rows of a query, every value as text."""
+        """Return the rows of a query, with every value as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """Run as its orchestration reports it; *output* is empty unless it has succeeded."""
+    """Run, as the state machine reports it; *output* is empty unless the run has succeeded."""
 
     run_id: str
     status: str
     output: Mapping[str, Any]
     step: str | None = None
-    """Current step of a run."""
+    """Current step of a running run."""

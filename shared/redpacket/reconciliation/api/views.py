@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.use_cases.audit_packet import PacketAudit
 
 RUN_ID = "[0-9a-f_-]{1,80}"
-"""Name of an execution, which the API or the schedule chose."""
+"""Pattern of run ids, which are the execution names that the API or the schedule chooses."""
 
 run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started it.")
 
@@ -41,7 +41,7 @@ def _difference_view(difference: Difference) -> answers.Difference:
 
 
 def reconciliation_view(run: StoredRun) -> answers.Reconciliation:
-    """Return a run's status, and its checks' results once it is done."""
+    """Return a run's status and, once the run is done, the results of its checks."""
     statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
     kinds: tuple[Literal["full"], Literal["incremental"]] = ("full", "incremental")
     return {

@@ -1,1 +1,1 @@
-"""The invariants of docs/invariants.md as code, for tests and for audits in production."""
+"""Code for the invariants in docs/invariants.md, used by tests and by production audits."""

@@ -10,12 +10,12 @@ from redpacket.platform.difference import Difference
 
 
 def check_unit(draw: Draw, now_total: int) -> list[Difference]:
-    """I9: a unit is within the stock at its win, or within the prize's current stock."""
+    """I9: a won unit is within the stock at the time of the win or within the current stock."""
     if draw.prize is None:
         return []
     differences = []
     subject = f"{draw.campaign_id} {draw.prize.prize_id}"
-    # An edit may come between the cache's choice and the snapshot, and lower the total.
+    # An edit between the cache's choice and the snapshot may lower the total.
     total = max(draw.prize.total, now_total)
     if not 1 <= draw.unit_no <= total:
         differences.append(Difference("I9", subject, "unit within", total, draw.unit_no))

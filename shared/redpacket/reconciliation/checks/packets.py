@@ -17,7 +17,7 @@ _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
 @dataclass(frozen=True, slots=True)
 class PacketFacts:
-    """All facts of the ledger about one packet, read strongly."""
+    """All ledger facts about one packet, from strong reads."""
 
     packet: Packet
     shares: Sequence[Share]
@@ -34,7 +34,7 @@ class Tally:
     unsettled_since_ms: int | None = None
     """Time of the oldest unsettled claim."""
     refunds: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """Refunded fen, by the first share of a chunk and its time."""
+    """Refunded fen, keyed by the first share number and the time of a chunk."""
 
     def add(self, shares: Iterable[Share]) -> Tally:
         """Add the shares of a page."""
@@ -53,7 +53,7 @@ class Tally:
 
 
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
-    """I2: `check_packet_total` of a packet whose shares are already in a tally."""
+    """I2: a packet's tally matches its total and its row, like `check_packet_total`."""
     settled, refunded = tally.settled_fen, tally.refunded_fen
     total = packet.funded_fen
     if packet.status is not PacketStatus.CLOSED:
@@ -73,7 +73,7 @@ def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
 
 
 def check_shares(facts: PacketFacts) -> list[Difference]:
-    """I3: a share has at most one outcome, exists, has its terms' amount and an invited user."""
+    """I3: a share has one outcome, a valid number, the terms' amount, and an invited claimer."""
     packet_id, terms = facts.packet.packet_id, facts.packet.terms
     differences = []
     for share_no, times in Counter(share.share_no for share in facts.shares).items():
@@ -96,7 +96,7 @@ def check_shares(facts: PacketFacts) -> list[Difference]:
 
 
 def check_once_per_user(facts: PacketFacts) -> list[Difference]:
-    """I4: a user takes at most one share of a packet, except a prize's packet."""
+    """I4: a user claims at most one share of a packet, unless the packet funds a prize."""
     if facts.packet.rules.prize_id:
         return []
     claimers = Counter(share.claimer.user_id for share in facts.shares if share.claimer)
@@ -108,7 +108,7 @@ def check_once_per_user(facts: PacketFacts) -> list[Difference]:
 
 
 def check_takers(shares: Iterable[Share], claimers: Iterable[Claimer]) -> list[Difference]:
-    """I4: every claim has its claimer's row with that share and amount, and vice versa."""
+    """I4: every claim has a claimer row with the same share and amount, and vice versa."""
     claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for share in shares:
@@ -159,5 +159,5 @@ def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Differe
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:
-    """Name shares with their amounts; "None" for an empty list."""
+    """Return shares with their amounts as text; "None" for an empty list."""
     return ", ".join(str(share) for share in sorted(shares)) or "None"

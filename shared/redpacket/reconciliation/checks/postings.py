@@ -1,6 +1,6 @@
-"""I1 and I7 of entries: each share that moved money has its entry, and vice versa.
+"""I1 and I7 for entries: each share that moved money has an entry, and vice versa.
 
-The public functions cannot write the sender's entry, which has the total and the commitment.
+The sender's entry has the total and the commitment; the public functions cannot write it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def check_posted(
 def check_bounds(
     balances_fen: Mapping[str, int], ledger_entries: Iterable[Entry]
 ) -> list[Difference]:
-    """I7: no account below zero, every amount an integer in 1..cap."""
+    """I7: no account is below zero, and every amount is from 1 to FEN_MAX fen."""
     below = [
         Difference("I7", account, "balance at least", 0, balance)
         for account, balance in balances_fen.items()
@@ -91,7 +91,7 @@ def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Diff
 
 
 def sent_entries(packet: Packet) -> list[Entry]:
-    """Return the sender's entry of a packet, if it is funded."""
+    """Return the sender's entry for a funded packet; empty for an unfunded packet."""
     if packet.funded_at_ms is None:
         return []
     entry = Entry(
@@ -107,7 +107,7 @@ def sent_entries(packet: Packet) -> list[Entry]:
 
 
 def settled_entries(shares: Iterable[Share]) -> list[Entry]:
-    """Return the entries of the settled claims."""
+    """Return the claimers' entries for settled claims."""
     return [
         Entry(
             account=user_account(share.claimer.user_id if share.claimer else ""),
@@ -124,7 +124,7 @@ def settled_entries(shares: Iterable[Share]) -> list[Entry]:
 
 
 def refund_entries(packet: Packet, tally: Tally) -> list[Entry]:
-    """Return the sender's entries of chunks of refunded shares."""
+    """Return the sender's entries, one for each chunk of refunded shares."""
     return [
         Entry(
             account=user_account(packet.sender.user_id),
@@ -139,7 +139,7 @@ def refund_entries(packet: Packet, tally: Tally) -> list[Entry]:
 
 
 def _receiver(share: Share, sender: str) -> tuple[str, int]:
-    """Return the recipient of the money, and the time; 0 if it has not moved."""
+    """Return the recipient of a share's money, and the time of the move; 0 before the move."""
     if share.status is ShareStatus.REFUNDED:
         return sender, share.decided_at_ms
     return user_account(share.claimer.user_id if share.claimer else ""), share.settled_at_ms or 0

@@ -1,4 +1,4 @@
-"""Queries of Athena over an export."""
+"""Athena queries over an export."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 
 
 class Athena:
-    """Engine in one database; the workgroup limits the data that a query may scan."""
+    """SQL engine for one database; the workgroup limits the data that a query may scan."""
 
     def __init__(
         self, client: Callable[[], Any], workgroup: str, database: str, clock: Clock
@@ -50,5 +50,5 @@ class Athena:
             if "NextToken" not in page:
                 break
             arguments["NextToken"] = page["NextToken"]
-        # The first row has the names of the columns.
+        # The first row contains the column names.
         return rows[1:]

@@ -1,4 +1,4 @@
-"""Runs of reconciliation as executions of a Step Functions state machine."""
+"""Reconciliation runs as executions of a Step Functions state machine."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _STEPS = {
     **dict.fromkeys(("AskBatches", "AskBatch", "Ask"), "comparing"),
     "Judge": "auditing",
 }
-"""Steps of a run by the states of the machine."""
+"""Steps of a run, keyed by the state machine's states."""
 
 _EVENTS = 50
-"""Newest events of a run; one of them enters a state of its step."""
+"""Number of newest events to read; one of them enters a state of the current step."""
 
 _RUNS = 3
 
 
 class StateMachine:
-    """Runs of reconciliation; the name of an execution is the run's id."""
+    """Reconciliation runs; the name of an execution is the run id."""
 
     def __init__(self, client: Callable[[], Any], arn: str) -> None:
         self._client = client
@@ -49,7 +49,7 @@ class StateMachine:
         )
 
     def newest(self, status: str) -> list[str]:
-        """Return the ids of some runs of a status, the newest first."""
+        """Return the ids of the newest runs with a status, newest first."""
         response = self._client().list_executions(
             stateMachineArn=self._arn, statusFilter=status, maxResults=_RUNS
         )

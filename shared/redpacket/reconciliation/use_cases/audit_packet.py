@@ -1,7 +1,7 @@
-"""Audit of one packet: the invariants of reconciliation/checks, on strongly consistent reads.
+"""Audit of one packet: strongly consistent reads, compared by the checks in reconciliation/checks.
 
-Grab functions write shares, so each one is compared with the entry and receipt of its money, which
-they cannot write. Memory use is bounded for any packet size.
+Grab functions write shares, so the audit compares each share with its entry and receipt, which grab
+functions cannot write. Memory use is bounded for any packet size.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from redpacket.reconciliation.checks.postings import (
 )
 
 LATE_AFTER_MS = 15 * 60_000
-"""I8 in production: the sweep runs every minute and retries after 1, 2, 4, and 8."""
+"""I8 limit in production. The sweep runs every minute; retries wait 1, 2, 4, and 8 minutes."""
 
 FOUND_MAX = 200
 
 _SHARES_AT_ONCE = 500
 
 BETWEEN_LOOKS_MS = 300
-"""A committing transaction may be partly visible for some milliseconds."""
+"""Milliseconds between two reads; a transaction may be partly visible while it commits."""
 
 
 @dataclass(frozen=True, slots=True)
 class PacketAudit:
-    """At most FOUND_MAX differences, and sums of the shares that were examined."""
+    """Audit result: at most FOUND_MAX differences, and sums of the examined shares."""
 
     differences: Sequence[Difference]
     tally: Tally
@@ -72,7 +72,7 @@ def audit_packet(
 def seen_twice(
     look: Callable[[], Iterable[Difference]], clock: Clock, pause_ms: int
 ) -> list[Difference]:
-    """Return the differences that two reads share; a write during one looks like a difference."""
+    """Return the differences that two reads find; a write during one read may look like one."""
     if first := list(look()):
         clock.sleep_ms(pause_ms)
         return [difference for difference in look() if difference in first]

@@ -1,4 +1,4 @@
-"""Audits of facts that SQL cannot decide: HMACs, Merkle trees, and packed rows, by strong reads."""
+"""Audits with strong reads of facts that SQL cannot check: HMACs, Merkle trees, and packed rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from redpacket.reconciliation.use_cases.audit_packet import (
 )
 
 ENDS_DIFFER = "end vs that of its campaign"
-"""State after an interrupted edit, until it is repeated (docs/adr/0007)."""
+"""Difference after an interrupted edit, until an operator repeats the edit (docs/adr/0007)."""
 
 _AT_ONCE = 100
 _ENTRIES_AT_ONCE = 1_000
@@ -63,7 +63,7 @@ class Audits:
         self._seed = cache(self.day_seed)
 
     def is_right(self, account: str) -> bool:
-        """Return whether a balance is the sum of its entries in one of three strong reads."""
+        """Return whether a balance equals the sum of its entries in any of three strong reads."""
         for _ in range(3):
             try:
                 if self._entries_fen(account) == self.ledger.balance_fen(account):
@@ -96,9 +96,9 @@ class Audits:
         return [*audit.differences]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
-        """Audit a draw: its seed gives the point, this and the odds the prize, stock the unit.
+        """Audit a draw: the seed determines the point, point and odds the prize, stock the unit.
 
-        Odds are those of the campaign's current version, because earlier ones are not stored.
+        The odds are compared only with the current campaign version; earlier ones are not stored.
         """
         try:
             return self._of_draw(campaign_id, user_id, draw_id)
@@ -111,7 +111,7 @@ class Audits:
         draw = self.find_draw(campaign_id, user_id, draw_id)
         if draw is None:
             return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
-        # The key names the draw, regardless of its row.
+        # The ids come from the key, because the row may be forged.
         draw = replace(draw, campaign_id=campaign_id, user_id=user_id, draw_id=draw_id)
         lottery = self._lottery(campaign_id)
         if lottery and draw.snapshot_version > lottery.version:
@@ -137,7 +137,7 @@ class Audits:
         return differences
 
     def _of_point(self, draw: Draw, lottery: CampaignSnapshot | None) -> Iterator[Difference]:
-        """Yield odds, a point or an id that do not belong to the draw."""
+        """Yield a difference for odds, a point, or an id that does not match the draw."""
         campaign_id, user_id, draw_id = draw.campaign_id, draw.user_id, draw.draw_id
         version = draw.snapshot_version
         if lottery and version >= lottery.version:
@@ -152,7 +152,7 @@ class Audits:
             yield Difference("I5", draw_id, "draw of its number", "one", "none")
 
     def campaign(self, campaign_id: str) -> list[Difference]:
-        """Audit a campaign's prizes, twice if an edit may be moving them."""
+        """Audit a campaign's seeds and prizes; repeat an audit that may have met an edit."""
         try:
             return seen_twice(lambda: self._of_campaign(campaign_id), self.clock, _SETTLED_MS)
         except Unavailable:
@@ -161,7 +161,7 @@ class Audits:
             return [Difference("I3", campaign_id, "campaign that can be read", "all", str(error))]
 
     def _of_campaign(self, campaign_id: str) -> Iterator[Difference]:
-        """Yield another chain of seeds, unfunded cash prizes, and packets with another end."""
+        """Yield a wrong seed commitment, unfunded cash prizes, and packets with a wrong end."""
         lottery = self.find_snapshot(campaign_id)
         if lottery is None:
             return
@@ -195,10 +195,10 @@ class Audits:
         return chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
 
     def log(self, before: Mapping[str, Any]) -> tuple[dict[str, Any], int, list[Difference]]:
-        """Compare the log with its signed head and with *before*, the result of the last run.
+        """Compare the log with its signed head and with *before*, the log state of the last run.
 
-        Return the state for the next run's comparison, and the number of entries. An attacker who
-        can write the tables cannot sign a head or change the last run.
+        Return the log state for the next run, the number of entries, and the differences. An
+        attacker who can write the tables cannot sign a head or change the last run.
         """
         differences: list[Difference] = []
 
@@ -225,7 +225,7 @@ class Audits:
         return dict(before), peaks.size, differences
 
     def _leaves(self, size: int) -> Iterator[bytes]:
-        """Yield the hashes of the first entries, up to the first that is missing."""
+        """Yield the hashes of the first *size* entries; stop at the first missing entry."""
         index = 0
         while index < size:
             page = self.public_log.list_entries(index, min(_LOG_AT_ONCE, size - index))

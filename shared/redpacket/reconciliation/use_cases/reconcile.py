@@ -1,4 +1,4 @@
-"""Reconciliation: SQL compares all rows of an export, and Python audits the other facts."""
+"""Reconciliation: SQL compares all rows in an export, and Python audits the other facts."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ from redpacket.reconciliation.use_cases.statements import (
 )
 
 READ_MAX = 2_000
-"""Number of differing balances that strong reads check, far more than transactions that an export
-splits.
-"""
+"""Maximum differing balances that strong reads check; an export splits far fewer transactions."""
 
 _OF_PACKETS = frozenset({"I1", "I2", "I3", "I4", "I8"})
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Result of one check; a check without items proves nothing."""
+    """Result of one check; a check that examined nothing proves nothing."""
 
     name: str
     examined: int
@@ -44,7 +42,7 @@ class Checked:
 
 @dataclass(slots=True)
 class Reconciliation:
-    """Result of a run. *log* and *history* must be unchanged in the next run."""
+    """Result of a run. The next run checks that the facts still match *log* and *history*."""
 
     run_id: str
     until_ms: int
@@ -53,13 +51,13 @@ class Reconciliation:
     log: dict[str, Any] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     is_truncated: bool = False
-    """Whether there are more differences than a result lists."""
+    """Whether the run found more differences than the result lists."""
     is_whole: bool = True
     """Whether every dependency answered."""
     database: str = ""
-    """Database of the rows, which later exports change, and of all differences of each check."""
+    """Database with the exported rows, on which later exports build, and with all differences."""
     export: Mapping[str, Any] = field(default_factory=dict)
-    """Export on which the next one can build, from `runs.plan_export`."""
+    """Export, as planned by `runs.plan_export`, on which the next export can build."""
 
     @property
     def stored(self) -> dict[str, Any]:
@@ -69,7 +67,7 @@ class Reconciliation:
     def take(
         self, name: str, examined: int, differences: Sequence[Difference], more: int = 0
     ) -> None:
-        """Record a check with *more* differences than *differences*; keep FOUND_MAX of all."""
+        """Record a check that found *differences* and *more*; list FOUND_MAX for the whole run."""
         self.checks.append(Checked(name, examined, len(differences) + more))
         existing = set(self.differences)
         new = [
@@ -87,7 +85,7 @@ class Reconciliation:
 
 
 def sums_of(row: Sequence[str | None]) -> tuple[int, int]:
-    """Parse the row of `statements.counted`."""
+    """Parse a row that the query `statements.counted` returns."""
     examined, differences = row
     return int(examined or 0), int(differences or 0)
 
@@ -102,11 +100,11 @@ def reconcile(
     stop_at_ms: int,
     first: Mapping[str, Any] | None = None,
 ) -> Reconciliation:
-    """Return the result of a run from its *sums* of each check: rows examined and differing.
+    """Return the result of a run; *sums* has the rows that each check examined and found different.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` counts the items
-    that they reached. *first* is the result of the first comparison: a check must differ in both.
-    An export may have part of a transaction, but two exports never have part of the same one.
+    that they reached. If *first*, the result of the first comparison, is given, a check must differ
+    in both. An export may split a transaction, but two exports never split the same one.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (
@@ -132,7 +130,7 @@ def reconcile(
     result.take("audit_history", int(bool(before)), found_changes)
     result.log, examined, broken = audits.log(before.get("log", {}))
     result.take("audit_log", examined, broken)
-    # SQL comes first: an audit names only the share, or the amount in its terms.
+    # SQL differences come first, because an audit names only the share or the expected amount.
     suspects: list[tuple[str | None, ...]] = [
         (difference.subject,) for difference in result.differences if difference.rule in _OF_PACKETS
     ]
@@ -160,7 +158,7 @@ def reconcile(
 
 
 def _right(wrong: Found, audits: Audits, stop_at_ms: int) -> Found:
-    """Return the accounts whose balances are correct in strong reads, until FOUND_MAX are wrong."""
+    """Return rows whose balances are correct in strong reads; stop after FOUND_MAX other rows."""
     right, wrong_count = list[tuple[str | None, ...]](), 0
     for row in wrong:
         if wrong_count >= FOUND_MAX or audits.clock.now_ms() >= stop_at_ms:
@@ -181,14 +179,14 @@ def _difference(rule: str, row: Sequence[str | None]) -> Difference:
 def _history(
     run: Run, engine: Engine, before: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Difference]]:
-    """Compare the entries that the last run compared, because booked entries never change."""
+    """Compare past entries with the last run's sums, because booked entries never change."""
 
     def sums_until(until_ms: int) -> str:
         as_of = replace(run, moving_ms=run.exported_at_ms - until_ms)
         return engine.rows(expanded(texts("audits")["history"], as_of))[0][0] or ""
 
     differences = []
-    # Releases before this one stored other sums under another name.
+    # Earlier releases stored different sums under another name.
     kept = before.get("sealed")
     if kept and (now := sums_until(before["until_ms"])) != kept:
         what = f"entries until {before['until_ms']}"

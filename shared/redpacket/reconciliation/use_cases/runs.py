@@ -1,4 +1,4 @@
-"""Runs of reconciliation: one at a time, each after the last."""
+"""Runs of reconciliation, one at a time."""
 
 from __future__ import annotations
 
@@ -30,25 +30,23 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.clients.state_machine import StateMachine
 
 EXPORTED = "exported"
-"""Name of the query that compares the rows of an export with the rows that the engine read."""
+"""Name of the query that compares the number of exported rows with the number of rows read."""
 
 LOOKS = range(1, 5)
-"""Comparisons of a run: two of changes, and after a failure two of all rows."""
+"""Numbers of a run's comparisons: two of changes and, if those fail, two of all rows."""
 
 FULL_AFTER_MS = 7 * DAY_MS - 3_600_000
-"""Milliseconds after which all rows are exported: a week, less the time by which a run may start
-early.
-"""
+"""Milliseconds between full exports: a week minus an hour, because a run may start early."""
 
 WINDOW_MAX_MS = DAY_MS
-"""Maximum milliseconds of changes that DynamoDB exports."""
+"""Maximum milliseconds of changes in one incremental export of DynamoDB."""
 
 _LATE_MAX_MS = 3_600_000
-"""Milliseconds that an export may end early so that its window is not too long."""
+"""Maximum milliseconds by which a window that reaches its limit may end before the request."""
 
 
 def start_run(run_id: str, *, runs: StateMachine) -> str:
-    """Start a run and return its id, or return the id of a running one.
+    """Start a run and return its id, or return the id of the run in progress.
 
     An export costs money, so repeated requests must not each start one.
     """
@@ -66,7 +64,7 @@ def find_run(run_id: str, *, runs: StateMachine) -> StoredRun:
 
 
 def last_result(*, runs: StateMachine) -> Mapping[str, Any]:
-    """Return the result of the last run that succeeded, empty before the first."""
+    """Return the result of the last successful run; empty before the first one."""
     newest = runs.newest("SUCCEEDED")
     run = runs.find(newest[0]) if newest else None
     return run.output if run else {}
@@ -75,10 +73,10 @@ def last_result(*, runs: StateMachine) -> Mapping[str, Any]:
 def plan_export(
     asked_at_ms: int, before: Mapping[str, Any], *, window_min_ms: int, is_second: bool = False
 ) -> dict[str, Any]:
-    """Return the next export: the changes since the result *before*, or all rows.
+    """Return the plan of the next export: the changes since the result *before*, or all rows.
 
-    Changes need a base that had no differences (a second look may build on the first), of the same
-    attributes and of this week. The window begins at the base's end, so no change is missed.
+    Changes need a base without differences (a second look may build on the first), with the same
+    attributes, from this week. The window begins at the base's end, so no change is missed.
     """
     last: Mapping[str, Any] = before.get("export") or {}
     form = Run("00", asked_at_ms, base="base")
@@ -97,9 +95,9 @@ def plan_export(
 
 
 def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[str]:
-    """Return the databases of earlier runs: successful ones, and stopped ones.
+    """Return the databases of earlier runs that succeeded, were aborted, or timed out.
 
-    The database of *run_id* replaces them for reports; a failed run drops its own.
+    The reports now read the database of *run_id*; a failed run drops its own.
     """
     stem = database.rpartition("_")[0].removesuffix(run_id.replace("-", "_"))
     ended = [
@@ -109,7 +107,7 @@ def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[s
 
 
 def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
-    """Return the queries that point the reports in the database *place* to the rows of a run."""
+    """Return the queries that point the report views in the database *place* to a run's rows."""
     return [
         {"name": name, "sql": f"CREATE OR REPLACE VIEW {place}.{name} AS {query}"}
         for name, query in reports(run, database).items()
@@ -119,8 +117,8 @@ def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
 def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str, str]]]:
     """Return a run's queries for the engine, in batches whose queries may run concurrently.
 
-    *places* name the exported files of each table, and the number of rows that DynamoDB wrote to
-    them. The last batch are the checks, EXPORTED among them.
+    *places* has each table's exported files, and the number of rows that DynamoDB wrote to them.
+    The last batch contains the checks, including EXPORTED.
     """
     files = {place["table"]: place["place"] for place in places}
     item_counts = {place["table"]: int(place["item_count"]) for place in places}
@@ -130,7 +128,7 @@ def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str
     }
     current = {name: filled(name, query) for name, query in images(run).items()}
     typed = {name: filled(name, query) for name, query in rows(run).items()}
-    # It reads the other tables.
+    # The query for asked_entry reads the other tables.
     last = {"asked_entry": typed.pop("asked_entry")}
     counts = {name: counted(query) for name, query in checks(run).items()}
     counts[EXPORTED] = counted(exported(run, item_counts))
@@ -141,7 +139,7 @@ def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str
 
 
 def read_sums(rows: Mapping[str, Sequence[str | None]]) -> dict[str, tuple[int, int]]:
-    """Return the numbers of rows that each check read and found different, from its first row.
+    """Return the numbers of rows that each check read and found different.
 
     Raises Unavailable if the engine did not read all exported rows, because the run would prove
     nothing.

@@ -1,9 +1,9 @@
-"""Checks in SQL, one text for Athena and DuckDB (docs/adr/0049).
+"""SQL checks, written once for both Athena and DuckDB (docs/adr/0049).
 
 A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
 `year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
-made of its letters, `kept(table: names)` for attributes that never change, and `:name` for a number
-of the run or the words of a set. A line with `:year` is repeated for each year.
+computed from its letters, `kept(table: names)` for attributes that never change, and `:name` for a
+run's number or a set's words. A line with `:year` is repeated for each year.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from redpacket.platform.settings import settings
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
 MOVING_MS = LATE_AFTER_MS
-"""Milliseconds before the export that are left to the next run: the longest time to a write."""
+"""Milliseconds before an export whose facts only the next run compares: the settlement limit."""
 
 DAY_MS = 24 * 3_600_000
 BEIJING_MS = 8 * 3_600_000
 
 AUDITED_MS = 26 * 3_600_000
-"""Milliseconds that Python audits completely: a day and the time between two runs."""
+"""Milliseconds before an export whose items Python audits completely: a day and two hours."""
 
 AUDITS_MAX = 20_000
-"""Packets or draws that Python audits in a run; each takes about ten milliseconds."""
+"""Maximum packets or draws that Python audits in a run; each takes about ten milliseconds."""
 
 DORMANT_MS = 180 * DAY_MS
 """Milliseconds without an entry after which a balance is dormant."""
@@ -68,19 +68,19 @@ COUNTS = frozenset(
         *("withdrawn", "lottery", "players"),
     )
 )
-"""Checks of counts that change often: each export may have half of a transaction."""
+"""Checks of counts that change often, so that an export may split a transaction."""
 
 BALANCE = "balance vs entries"
-"""Difference of an account, which strong reads settle."""
+"""Difference between an account's balance and entries; strong reads decide whether it is real."""
 
 KEPT = "check_kept"
-"""Checks of single rows and their history, which no export splits: one comparison is enough."""
+"""Check that compares single rows with their past; no export splits a row, so one look suffices."""
 
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
-"""Files of checks."""
+"""Files that contain checks."""
 
 Fields: TypeAlias = "dict[str, str]"
-"""Types of DynamoDB by the attribute that has them."""
+"""DynamoDB types, keyed by attribute."""
 
 _FIRST_YEAR = 2026
 """Year of the first release."""
@@ -102,10 +102,10 @@ _WORDS: dict[str, Iterable[StrEnum]] = {
     "ended_withdrawals": FINAL,
     "returned_withdrawals": RETURNED,
 }
-"""Sets of the models by the name that statements use."""
+"""Model enums and sets, keyed by the name that statements use."""
 
 _KINDS = {"num": "n", "text": "s", "flag": "bool"}
-"""Types of DynamoDB by the abbreviation of a statement."""
+"""DynamoDB types, keyed by the abbreviation that statements use."""
 _KEYS = {"pk": "s", "sk": "s"}
 _WRITTEN = {"WriteTimestampMicros": "n"}
 _FIELD = re.compile(rf"\b({'|'.join(_KINDS)})\((\w+)\)")
@@ -115,10 +115,10 @@ _CURRENT = r"FROM (SELECT item FROM \1_raw WHERE change IS DISTINCT FROM 'before
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Export and the time as of which it is compared.
+    """Export, and the time as of which the run compares it.
 
-    Facts since *until_ms* are not judged: a transaction may be partly visible in an export. If it
-    has a *base*, the export is of changes to the rows of that database.
+    Facts since *until_ms* are not compared, because an export may split a transaction. With a
+    *base*, the export contains only changes to the rows in that database.
     """
 
     run_id: str
@@ -127,18 +127,16 @@ class Run:
     has_receipts: bool = True
     base: str = ""
     alone_fen: int = 10**17
-    """Limit of `ApprovalFen` for all operators, which applies to a UTC day's moves without
-    approval.
-    """
+    """Daily limit (UTC) for moves without approval by all operators, derived from `ApprovalFen`."""
 
     @property
     def until_ms(self) -> int:
-        """Return the time from which facts are left to the next run."""
+        """Return the time from which only the next run compares facts."""
         return self.exported_at_ms - self.moving_ms
 
     @property
     def values(self) -> dict[str, int | str]:
-        """Return the numbers that statements name."""
+        """Return the values that statements name."""
         return {
             "until_ms": self.until_ms,
             "now_ms": self.exported_at_ms,
@@ -154,14 +152,14 @@ class Run:
             "shard_max": settings.work_shards - 1,
             "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
             "has_receipts": int(self.has_receipts),
-            # A limit no longer reads the sums of older days.
+            # Limits do not read the sums of earlier days.
             "first_day": statement_day(self.exported_at_ms - 3 * DAY_MS),
             # Deployment is gradual, so the first sends may precede the log.
             "demanded_after_ms": 3_600_000,
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
             "dormant_ms": DORMANT_MS,
-            # The audited packets and draws are unknown before the run.
+            # Run ids are random, so an attacker cannot predict which packets and draws are audited.
             "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
             "place": 1 + int(self.run_id[:2], 16) % 12,
             **{name: ", ".join(f"'{word}'" for word in sorted(of)) for name, of in _WORDS.items()},
@@ -170,7 +168,7 @@ class Run:
 
 @cache
 def texts(file: str) -> dict[str, str]:
-    """Return a file's statements by their headers, like "check_entries I1"."""
+    """Return a file's statements, keyed by headers such as "check_entries I1"."""
     sections = re.split(
         r"^-- (.+)\n", (_SQL / f"{file}.sql").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
@@ -190,12 +188,12 @@ def rules() -> dict[str, str]:
 
 
 def rows(run: Run) -> dict[str, str]:
-    """Return the queries that type the exported rows, by the table that each one fills."""
+    """Return the queries that convert exported rows to types, keyed by the table that they fill."""
     return {name: expanded(_RAW.sub(_CURRENT, text), run) for name, text in texts("rows").items()}
 
 
 def checks(run: Run) -> dict[str, str]:
-    """Return each check's query: subject, what, expected and actual value of every item."""
+    """Return each check's query, which selects subject, what, expected, and actual of each item."""
     return {
         header.split(" ")[0]: expanded(text, run)
         for file in FAMILIES
@@ -204,7 +202,7 @@ def checks(run: Run) -> dict[str, str]:
 
 
 def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
-    """Return the columns of the exported files, by the table that reads them."""
+    """Return the columns of the exported files, keyed by the table that reads them."""
     if not run.base:
         return {f"{name}_export": {"Item": kinds} for name, kinds in attributes(run).items()}
     return {
@@ -216,8 +214,8 @@ def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
 def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
     """Return the statement that makes the files of an export readable.
 
-    Names are exact, because the reader would take the last of two that differ only in case. Hive's
-    own names are lowercase, so each other name has a mapping, at any depth.
+    Names are case-sensitive; otherwise the reader would use the last of two that differ in case.
+    Hive's column names are lowercase, so every name with capitals has a mapping, at any depth.
     """
     structs, names = list[str](), {kind.upper() for kind in _KINDS.values()}
     for column, kinds in columns.items():
@@ -236,10 +234,10 @@ def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
 
 
 def images(run: Run) -> dict[str, str]:
-    """Return the queries of all rows as of the export, by the table that each one fills.
+    """Return the queries for all rows as of the export, keyed by the table that they fill.
 
-    With a base, the queries update its rows: the last image of a key wins, in whichever file it is;
-    a deleted row has none. The base's version of a changed row stays beside it as "before".
+    With a base, the queries update its rows: the last image of a key wins, regardless of its file;
+    a deleted row has no image. They also keep the base's version of a changed row as "before".
     """
     if not run.base:
         return {
@@ -266,7 +264,7 @@ def images(run: Run) -> dict[str, str]:
 
 
 def exported(run: Run, item_counts: Mapping[str, int]) -> str:
-    """Return the check that the engine reads as many rows of each table as DynamoDB exported."""
+    """Return the check that the engine reads every exported row of each table."""
     suffix, column = ("changes", "keys") if run.base else ("raw", "item")
     return " UNION ALL ".join(
         f"SELECT '{name}' AS subject, 'exported rows' AS what, {item_counts[name]} AS expected,"  # noqa: S608
@@ -276,12 +274,12 @@ def exported(run: Run, item_counts: Mapping[str, int]) -> str:
 
 
 def filled(name: str, query: str) -> str:
-    """Return the statement that fills a table by a query."""
+    """Return the statement that fills a table from a query."""
     return f"CREATE TABLE {name} WITH (format = 'PARQUET') AS {query}"
 
 
 def reports(run: Run, database: str) -> dict[str, str]:
-    """Return the query of each report over the typed rows of a run in *database*."""
+    """Return the query of each report over a run's typed rows in *database*."""
     typed = re.compile(rf"(?<=FROM |JOIN )({'|'.join(texts('rows'))})\b")
     return {
         name: typed.sub(rf"{database}.\1", expanded(text, run))
@@ -290,7 +288,7 @@ def reports(run: Run, database: str) -> dict[str, str]:
 
 
 def counted(check: str) -> str:
-    """Return the query for the numbers of rows that a check read and found different."""
+    """Return the query that counts the rows that a check read and found different."""
     return (
         "SELECT COUNT(*) AS examined, COALESCE(SUM(CASE WHEN expected IS DISTINCT FROM actual"  # noqa: S608
         f" THEN 1 ELSE 0 END), 0) AS differences FROM ({check}) c"
@@ -298,7 +296,7 @@ def counted(check: str) -> str:
 
 
 def differing(check: str) -> str:
-    """Return the query of all differences of a check."""
+    """Return the query for all differences that a check finds."""
     return (
         "SELECT subject, what, CAST(expected AS varchar) AS expected, CAST(actual AS varchar) AS"  # noqa: S608
         f" actual FROM ({check}) c WHERE expected IS DISTINCT FROM actual"
@@ -306,11 +304,11 @@ def differing(check: str) -> str:
 
 
 def confirmed(name: str, check: str, first: str) -> str:
-    """Return the query for the second report of a check that differed in the first comparison.
+    """Return the second comparison's query for a check that differed in the first comparison.
 
-    It reports everything that it finds, because the writer of a row may change its texts and
-    numbers between the comparisons. Only a count must also be in the first comparison's table
-    *first*. A changed row from the first comparison stays reported.
+    The query reports every difference, because an attacker may change a row between the two
+    comparisons. A count must also differ in *first*, the first comparison's table. KEPT also
+    reports the changed rows in *first*.
     """
     if name == KEPT:
         return f"{differing(check)} UNION SELECT * FROM {first}"  # noqa: S608
@@ -321,12 +319,12 @@ def confirmed(name: str, check: str, first: str) -> str:
 
 
 def shown(table: str, limit: int = FOUND_MAX) -> str:
-    """Return the query for the differences that a result lists, from those in *table*."""
+    """Return the query for the first *limit* differences in *table*."""
     return f"SELECT * FROM {table} ORDER BY subject, what LIMIT {limit}"  # noqa: S608
 
 
 def expanded(text: str, run: Run) -> str:
-    """Return a statement without abbreviations."""
+    """Return a statement with its abbreviations expanded."""
     text = re.sub(r"\byear_of\((\w+)\)", lambda matched: _year_of(matched[1], run), text)
     text = re.sub(r"\bday_of\(([\w.]+|MIN\(\w+\))\)", lambda matched: _day_of(matched[1]), text)
     text = re.sub(r"\bcode_of\((\w+)\)", lambda matched: _code_of(matched[1]), text)
@@ -337,7 +335,7 @@ def expanded(text: str, run: Run) -> str:
 
 
 def attributes(run: Run) -> dict[str, Fields]:
-    """Return the exported attributes that statements read, with their types, by table."""
+    """Return the exported attributes that statements read, with their types, keyed by table."""
     columns: dict[str, Fields] = {}
     for text in texts("rows").values():
         if table := _RAW.search(text):
@@ -348,7 +346,7 @@ def attributes(run: Run) -> dict[str, Fields]:
 
 
 def _kept(run: Run, table: str, names: str) -> str:
-    """Return the query of changed and removed rows, with the *names* of the changed values."""
+    """Return the query for changed and removed rows; it lists which of *names* changed."""
     kinds = attributes(run)[table]
     changed = " || ".join(
         f"CASE WHEN b.item.{name}.{kinds[name]} IS NOT NULL AND b.item.{name}.{kinds[name]}"
@@ -364,12 +362,11 @@ def _kept(run: Run, table: str, names: str) -> str:
 
 
 def _field(kind: str, name: str) -> str:
-    if kind == "flag":  # Code asks whether it exists, so one of another type also counts.
+    if kind == "flag":  # The code tests only for the attribute, so a value of any type counts.
         return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
     if kind == "text":
         return f"item.{name}.s"
-    # A fraction is not an amount and must not be rounded to one; a sum of long numbers would
-    # overflow.
+    # A fraction is not an amount and must not be rounded; a sum of longer numbers would overflow.
     number = f"item.{name}.n"
     is_number = f"{number} NOT LIKE '%.%' AND length({number}) <= 16"
     return f"CASE WHEN {is_number} THEN TRY_CAST({number} AS decimal(18, 0)) END"
@@ -389,7 +386,7 @@ def _each_year(text: str, run: Run) -> str:
 
 
 def _code_of(column: str) -> str:
-    # No hash is common to both engines. Each letter counts by its place.
+    # The engines have no common hash function, so each letter is weighted by its position.
     letters = (
         f"strpos('{_LETTERS}', substr({column}, {place}, 1)) * {pow(7, place, 9973)}"
         for place in range(1, _CODED + 1)
@@ -398,7 +395,7 @@ def _code_of(column: str) -> str:
 
 
 def _day_of(column: str) -> str:
-    # A product with doubles: no division is common to both engines.
+    # The engines divide differently, so multiply doubles instead.
     local = f"({column} + {BEIJING_MS})"
     days = f"CAST({local} - {local} % {DAY_MS} AS double) * {1 / DAY_MS:.24f}"
     return (
