@@ -1,4 +1,4 @@
-"""Entry of `python -m local COMMAND`, which the Makefile calls."""
+"""Entry point for `python -m local COMMAND`, which the Makefile calls."""
 
 import os
 import signal
@@ -8,9 +8,9 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command and return the exit code; an error is one sentence."""
-    # While modules load, nothing needs a cleanup, and a stack trace would not help. Ctrl-C is the
-    # normal end of `make run`, and a failure of the other commands.
+    """Run one command and return its exit code; print an error as one sentence."""
+    # Interrupted imports need neither a cleanup nor a stack trace. Ctrl-C is the normal end of
+    # `make run`, but a failure of any other command.
     early = 0 if arguments == ["run"] else INTERRUPTED
     signal.signal(signal.SIGINT, lambda *_: os._exit(early))
     from local import commands, demo, demo_site, drill

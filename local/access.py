@@ -1,4 +1,4 @@
-"""Access to a local stack: other origins, the network, and a developer's own wallet and issuer."""
+"""Access to a local stack: address, embedding origins, and a developer's own wallet and issuer."""
 
 import io
 import os
@@ -26,7 +26,7 @@ OPTIONS = {
     "JWT_AUDIENCE": "audience",
     "UNIT": "unit",
 }
-"""Options of `make up`, mapped to their fields."""
+"""`make up` options, mapped to the fields that they set."""
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _UNIT = re.compile(r"([A-Za-z][\w-]{0,15})(?:,([02]))?(?:,([^\s\d,]{1,8}))?")
 _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
@@ -41,17 +41,17 @@ class Access:
     wallet: str = ""
     """URL of a developer's own wallet. Empty starts the simulated one."""
     wallet_secret: Path = WALLET_SECRET
-    """File with the secrets of that wallet, created if it is missing."""
+    """File with the secrets for the developer's wallet, created if it is missing."""
     issuer: str = ""
-    """Issuer of the users' tokens. Empty means the development issuer."""
+    """Issuer of user tokens. Empty means the development issuer."""
     audience: str = AUDIENCE
-    """Audience of the users' tokens."""
+    """Audience of user tokens."""
     unit: str = "CNY,2,¥"
-    """Name, decimals and symbol of the unit of account."""
+    """Name, decimals, and symbol for the unit of account, separated by commas."""
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Parse the options of `make up BIND=... EMBED=...`. Raises StackError."""
+        """Parse `make up` options such as BIND=... and EMBED=.... Raises StackError."""
         given = os.environ.get
         made = cls(
             given("BIND") or HOST,
@@ -79,17 +79,17 @@ class Access:
 
     @property
     def options(self) -> dict[str, str]:
-        """Return the options of `make up` that give this access."""
+        """Return the `make up` options that result in this access."""
         return {name: str(getattr(self, field)) for name, field in OPTIONS.items()}
 
     @property
     def host(self) -> str:
-        """Return the host for browsers: localhost, or this machine's address in the network."""
+        """Return the host for browsers: localhost, or this machine's address on the network."""
         if self.bind == HOST:
             return HOST
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
-                # This sends nothing. The system only chooses the address for outgoing traffic.
+                # A UDP connect sends nothing; the system only chooses the outgoing address.
                 probe.connect(("192.0.2.1", 9))
             except OSError:
                 return HOST
@@ -106,7 +106,7 @@ def _unit(text: str) -> str:
 
 
 def phone_hint(page: str) -> str:
-    """Return the QR code of the page for a phone, or a hint on how to get one."""
+    """Return a QR code that opens the page on a phone, or a hint on how to get the code."""
     if f"//{HOST}:" in page:
         return f"For a phone in the same network: make run BIND={EVERYWHERE}\n"
     drawing = io.StringIO()

@@ -1,4 +1,4 @@
-"""Checks before `make deploy` creates anything: the account must be able to run the stack."""
+"""Checks before `make deploy` creates resources: the account must be able to run the stack."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,9 @@ _ASK = (
 
 
 NEW_TO_CLOUDFRONT = (
-    "CloudFront has served nothing of this account. If it answers that the account must be "
-    "verified, ask AWS Support, and deploy without HostPage until then: the whole first stack "
-    "would roll back"
+    "This account has no CloudFront distribution yet. If CloudFront requires the account to be "
+    "verified, ask AWS Support, and deploy without HostPage until then: otherwise the whole first "
+    "stack rolls back"
 )
 
 
@@ -36,7 +36,7 @@ def check_concurrency(stage: str, functions: "LambdaClient") -> int:
 
 
 def has_distribution(front: Any) -> bool:  # noqa: ANN401 - a client of CloudFront
-    """Return whether CloudFront certainly serves this account, because a distribution exists.
+    """Return whether a distribution exists, which proves that CloudFront serves this account.
 
     CloudFront may refuse an account until AWS Support verifies it. No call shows this in advance.
     """

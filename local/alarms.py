@@ -1,8 +1,8 @@
-"""CloudWatch for the local stack: metrics from log lines, and states of the template's alarms.
+"""Local CloudWatch: metrics from log lines, and states of the template's alarms.
 
 The emulator reads no metric from a log line, has no queue metrics, and ignores dimensions and
-missing data. This thread evaluates alarms like CloudWatch. The results of `redpacket count` and
-`redpacket doctor` are therefore the same as on AWS. Alarms on metric math are not deployed here.
+missing data. This thread evaluates alarms like CloudWatch, so `redpacket count` and
+`redpacket doctor` give the same results as on AWS. Alarms on metric math are not deployed here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 EVERY_S = 10.0
-"""Seconds between two checks of logs, queues and alarms."""
+"""Seconds between two checks of logs, queues, and alarms."""
 LOOK_BACK_MS = 60_000
-"""Delay in ms after which log lines are readable."""
+"""Maximum milliseconds until a new log line is readable."""
 QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
 
 UNKNOWN_NAMESPACES = ("AWS/Lambda", "AWS/States")
-"""The emulator does not count calls by schedules and streams, or executions."""
+"""Namespaces whose metrics the emulator lacks: calls by schedules and streams, and executions."""
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "Maximum": max,
@@ -31,12 +31,12 @@ _STATISTICS: dict[str, Callable[[list[float]], float]] = {
 }
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Namespace, name and dimensions of a metric."""
+"""A metric's namespace, name, and dimensions."""
 Aws = Callable[[str], Any]
 
 
 class Alarms:
-    """Metrics of one stack since its start, and the states of its alarms."""
+    """Metrics of one stack since the start, and the states of the stack's alarms."""
 
     def __init__(
         self, aws: Aws, queue_urls: list[str], now_s: Callable[[], float] = time.time
@@ -48,7 +48,7 @@ class Alarms:
         self._waiting_since_s: dict[str, float] = {}
 
     def watch(self) -> None:
-        """Check in an endless loop; print and repeat a failed check."""
+        """Check in an endless loop; if a check fails, print the error and try again."""
         while True:
             try:
                 self.look()
@@ -81,7 +81,7 @@ class Alarms:
                 for page in pages
                 for event in page["events"]
             )
-            # The emulator's lines have no ids, and two of them may be equal.
+            # Count equal lines, because the emulator gives lines no ids.
             for line, fresh in (counts - self._seen).items():
                 self._seen[line] += fresh
                 for key, value in [*metrics_of(line[2])] * fresh:
@@ -100,8 +100,8 @@ class Alarms:
             query = {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]}
             attributes = self._sqs.get_queue_attributes(**query)
             count = int(attributes["Attributes"]["ApproximateNumberOfMessages"])
-            # SQS reports the oldest message's age. This approximates it by the time since an empty
-            # queue.
+            # SQS reports the age of the oldest message. Approximate this age by the time since the
+            # queue was last empty.
             since_s = self._waiting_since_s.setdefault(url, now_s)
             if not count:
                 since_s = self._waiting_since_s[url] = now_s
@@ -110,7 +110,7 @@ class Alarms:
                 self._points["AWS/SQS", name, dimensions].append((now_s, value))
 
     def _state(self, alarm: dict[str, Any]) -> str:
-        """Return the state by CloudWatch's rule: M of N periods breach; missing ones never do."""
+        """Return the state like CloudWatch: M of N periods must breach; missing ones never do."""
         bad = sum(_breaches(alarm, value) for value in self._values(alarm))
         return (
             "ALARM" if bad >= alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) else "OK"
@@ -119,8 +119,8 @@ class Alarms:
     def _values(self, alarm: dict[str, Any]) -> Iterator[float]:
         """Return the statistics of the current period and of the last complete periods with data.
 
-        Periods begin at multiples of their length, like CloudWatch's. With periods
-        that end now, two events could share a period, and the alarm would flap.
+        As in CloudWatch, periods begin at multiples of their length. If they ended now instead, two
+        events could share a period, and the alarm would flap.
         """
         period_s = alarm["Period"]
         now = self._now_s() // period_s
@@ -159,7 +159,7 @@ def _breaches(alarm: dict[str, Any], value: float) -> bool:
 
 
 def start(aws: Aws, outputs: dict[str, str]) -> None:
-    """Watch in the background."""
+    """Start a thread that evaluates the alarms."""
     queues = [
         value
         for name, value in outputs.items()

@@ -1,7 +1,7 @@
-"""Writer of stored artifact versions into the template of a planned deployment.
+"""Command that writes artifact versions into the template of a planned deployment.
 
-Days may pass between a plan and its execution, and the plan's role may write into SAM's bucket. A
-change set that names versions deploys the uploads of its plan, or fails.
+Days may pass between a plan and its execution, and the plan's role may write to SAM's bucket. A
+change set that names versions deploys exactly the artifacts that its plan uploaded, or fails.
 
 python -m local.artifacts
 """
@@ -25,7 +25,7 @@ _SCHEME = "s3://"
 
 
 def pin(store: "S3Client", packaged: Path = PACKAGED) -> list[str]:
-    """Write versions into the template, and return a line for each artifact."""
+    """Write artifact versions into the template, and return one line for each artifact."""
     template = yaml.safe_load(packaged.read_text(encoding="utf-8"))
     lines = [
         f"{name}: {properties[uri]['Key']} in version {properties[uri]['Version']}"

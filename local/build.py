@@ -1,4 +1,4 @@
-"""Build of the real template with the real `sam build`, once for each state of the sources."""
+"""Build of the real template with the real `sam build`, cached for each state of the sources."""
 
 import fcntl
 import hashlib
@@ -24,7 +24,7 @@ from local.processes import Process
 ARTIFACT_BUCKET = "redpacket-artifacts"
 SAYS_EVERY_S = 5.0
 """Seconds between two progress lines of a build, which may take two minutes."""
-# Builds to keep: stacks of two states of the sources can start concurrently.
+# Number of builds to keep, so that stacks with different sources can start concurrently.
 BUILDS_KEPT = 3
 SOURCES = ("shared", "lua", "functions")
 # Properties that name a local folder to be uploaded, by resource type.
@@ -43,7 +43,7 @@ class Build:
 
 
 class Building:
-    """Background build; only one runs at a time, and it stops if its block ends early."""
+    """Background build; only one runs at a time. It stops if its `with` block ends early."""
 
     def __init__(self, say: Callable[[str], None], log: Path, root: Path = places.ROOT) -> None:
         """Prepare to build the tree *root*: this repository, or the tree of another release."""
@@ -51,7 +51,7 @@ class Building:
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
-        """Begin the build, unless the sources were built before."""
+        """Begin the build, unless a build of these sources exists."""
         places.BUILDS.mkdir(parents=True, exist_ok=True)
         self._lock = (places.BUILDS / "lock").open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -64,13 +64,13 @@ class Building:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the build if it still runs."""
+        """Stop the build if it is still running."""
         if self._process:
             self._process.stop()
         self._lock.close()
 
     def finish(self) -> Build:
-        """Wait for the build while printing progress lines, and return it."""
+        """Print progress lines until the build ends, and return the build."""
         if self._process:
             while (code := self._process.wait(SAYS_EVERY_S)) is None:
                 log = os.path.relpath(self._log, places.ROOT)
@@ -89,7 +89,7 @@ class Building:
 
 
 def architecture() -> str:
-    """Return this machine's processor as Lambda names it."""
+    """Return Lambda's name for this machine's processor."""
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
 
 
@@ -119,7 +119,7 @@ def _start_sam(target: Path, log: Path, root: Path) -> Process:
 
 
 def _package(folder: Path) -> None:
-    """Turn sam's output in *folder* into archives and a template that names them."""
+    """Convert sam's output in *folder* into archives and a template that references them."""
     built = folder / "sam"
     template = yaml.safe_load((built / "template.yaml").read_text())
     for name, resource in template["Resources"].items():

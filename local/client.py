@@ -13,14 +13,14 @@ from local.errors import StackError
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """TLS context without certificates: plain HTTP needs none, and loading them takes 15 ms."""
 
-# Seconds for an answer. A cold function on a busy machine needs a few.
+# Timeout in seconds. A cold function on a busy machine needs a few seconds.
 ANSWER_TIMEOUT_S = 30.0
-# On a busy machine, cold functions time out at the cache or the ledger, and answer 503.
+# On a busy machine, cold functions return 503 because calls to the cache or ledger time out.
 TRIES = 20
 
 
 class Client:
-    """User, or visitor without a token; safe to use from many threads."""
+    """HTTP client for a user, or for a visitor without a token; many threads may share it."""
 
     def __init__(self, api: str, token: str | None = None) -> None:
         self._http = httpx.Client(
@@ -36,7 +36,7 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close its connections."""
+        """Close the client's connections."""
         self._http.close()
 
     def get(self, path: str) -> dict[str, Any]:
@@ -48,21 +48,21 @@ class Client:
         return _content(until_answered(lambda: self._http.put(path, json=body)))
 
     def post(self, path: str, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
-        """Post *body* once; with *key*, a repeat has no second effect."""
+        """Post *body* and return the result; with *key*, a repeat has no second effect."""
         once = key or uuid.uuid4().hex
         return _content(until_answered(lambda: self.try_post(path, body, once)))
 
     def try_post(self, path: str, body: dict[str, Any], key: str | None = None) -> httpx.Response:
-        """Post *body* and return the answer, including an error."""
+        """Post *body* and return the response, even if it is an error."""
         return self._http.post(
             path, json=body, headers={"Idempotency-Key": key or uuid.uuid4().hex}
         )
 
 
 def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Repeat a request while the response is 503 or lost; a repeat returns the correct result.
+    """Repeat a request while the response is 503 or lost; every request must be idempotent.
 
-    Raises StackError if every answer is lost.
+    Raises StackError if every response is lost.
     """
     answer, lost = None, ""
     for number in range(TRIES):

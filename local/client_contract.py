@@ -1,8 +1,8 @@
-"""Contract for the Python client: `openapi.json` without closed lists of values in answers.
+"""Contract for the Python client: `openapi.json` without closed enumerations in responses.
 
-`docs/reference/stability.md` lets a later version add words and codes to answers. Words in answers
-become plain strings, and each refusal is one `Problem`, whatever its code. Lists of words in
-requests stay closed.
+`docs/reference/stability.md` lets a later version add words and codes to responses. Words in
+responses become plain strings, and each refusal becomes a `Problem` with any code. Enumerations
+in requests stay closed.
 """
 
 import json
@@ -18,7 +18,7 @@ _TYPES = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
 _CLOSED = {"enum", "const", "discriminator"}
 PROBLEM: Schema = {
     "type": "object",
-    "description": "A refusal, whose code may be new. API Gateway's own has only a message.",
+    "description": "A refusal; its code may be new. API Gateway's refusals have only a message.",
     "properties": {
         **{name: {"type": "string"} for name in ("type", "title", "detail", "code", "instance")},
         "status": {"type": "integer"},
@@ -36,7 +36,7 @@ PROBLEM: Schema = {
 
 
 def loosened(contract: Schema) -> Schema:
-    """Return a copy of the contract whose answers and events accept new words and codes."""
+    """Return a copy of the contract with responses and events that accept new words and codes."""
     copy: Schema = json.loads(json.dumps(contract))
     schemas = copy["components"]["schemas"]
     for name in [each for each in schemas if each.endswith("Problem")] + ["GatewayMessage"]:
@@ -60,16 +60,17 @@ def _loosen_contents(answers: "_Answers", holder: Schema) -> None:
 
 
 class _Answers:
-    """Schemas of answers, whose closed lists are removed in place."""
+    """Remover of closed enumerations from response schemas, in place."""
 
     def __init__(self, schemas: Schema) -> None:
         self._schemas = schemas
         self._opened: set[str] = set()
 
     def loosen(self, schema: Schema) -> Schema:
-        """Return a schema without its closed lists.
+        """Return a schema without closed enumerations.
 
-        A named object stays a reference. Other named schemas are copied: requests may use them.
+        A named object stays a reference. Other named schemas are copied, because requests may use
+        them.
         """
         if "$ref" in schema:
             name = schema["$ref"].removeprefix(_REF)

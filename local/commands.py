@@ -1,4 +1,4 @@
-"""Makefile commands `run`, `up` and `down`."""
+"""Makefile commands `run`, `up`, and `down`."""
 
 import fcntl
 import json
@@ -46,7 +46,7 @@ def run() -> None:
 
 
 def serve() -> None:
-    """Run the stack of `make up` in the background process."""
+    """Run the `make up` stack in the current process, which `up` starts in the background."""
     _serve(UP, hint="`make down` stops it.")
 
 
@@ -62,7 +62,7 @@ def _serve(state_dir: Path, hint: str) -> None:
                 while (ended := stack.ended()) is None:
                     time.sleep(0.2)
             finally:
-                # Remove the file first: once this stack stops, another one may start here.
+                # Remove the file first, because another stack may start here once this one stops.
                 ready.unlink()
             raise StackError(
                 f"{ended.name} ended unexpectedly: read {ended.log}, then start the stack again"
@@ -72,14 +72,14 @@ def _serve(state_dir: Path, hint: str) -> None:
 
 
 def up() -> None:
-    """Start a stack in the background unless it runs already, and print its addresses."""
+    """Start a stack in the background unless one is running, and print its addresses."""
     print(json.dumps(started()))
 
 
 def started() -> dict[str, Any]:
-    """Start a stack in the background unless it runs already, and return its description.
+    """Start a stack in the background unless one is running, and return its description.
 
-    Raises StackError if the running stack's options differ from the command line.
+    Raises StackError if a running stack's options differ from the command line.
     """
     access = Access.of_environment()
     if _keeper_of(UP) is None:
@@ -166,10 +166,9 @@ def down() -> None:
 
 
 def _keeper_of(state_dir: Path) -> int | None:
-    """Return the process that runs a stack in *state_dir*, or None.
+    """Return the id of the process that runs a stack in *state_dir*, or None.
 
-    The process holds a lock. Unlike a file with a process number, a lock cannot outlive its
-    process.
+    The process holds a lock. Unlike a file with a process id, a lock cannot outlive its process.
     """
     try:
         with (state_dir / "lock").open("r+") as lock:

@@ -1,9 +1,9 @@
-"""Proxy for the AWS emulator that makes transactions conflict like DynamoDB's.
+"""Proxy for the AWS emulator that makes transactions conflict as in DynamoDB.
 
-The emulator executes transactions one after another. This proxy holds each transaction's items for
-a while before forwarding it. It refuses conflicting calls with the real service's messages
-(docs/adr/0004). All other calls pass unchanged. Items are identified by `pk` and `sk`, the keys of
-all tables of this project.
+The emulator executes transactions sequentially. This proxy holds a transaction's items for a while
+before it forwards the transaction. It refuses conflicting calls with DynamoDB's messages
+(docs/adr/0004). All other calls pass unchanged. `pk` and `sk`, the keys of every table, identify
+an item.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from local.front import Proxy, read_body
 from local.serving import serve
 
 CONTROL = "/_conflicts"
-"""Route that sets the shortest and longest hold in milliseconds."""
+"""Route that sets the minimum and maximum hold in milliseconds."""
 
 API = "DynamoDB_20120810."
 ERROR_TYPE = "com.amazonaws.dynamodb.v20120810#"
@@ -29,11 +29,11 @@ ONGOING = "Transaction is ongoing for the item"
 IN_FLIGHT_MAX = 64
 
 Key: TypeAlias = tuple[str, str, str]
-"""Table, and a partition and sort key in it."""
+"""Table name, partition key, and sort key of an item."""
 
 
 class Conflicts:
-    """ASGI proxy of *emulator* that holds each transaction's items for *hold_ms*."""
+    """ASGI proxy for *emulator* that holds each transaction's items for *hold_ms*."""
 
     def __init__(self, emulator: ASGIApp, hold_ms: tuple[float, float], seed: int) -> None:
         self._emulator = emulator
@@ -101,7 +101,7 @@ class Conflicts:
 
 
 def _verb(scope: Scope) -> str:
-    """Return the name of the called DynamoDB operation; "" for other services."""
+    """Return the name of the DynamoDB operation, or "" for other services."""
     target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
     return target.removeprefix(API) if target.startswith(API) else ""
 
@@ -127,7 +127,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
     headers = [
         (b"content-type", b"application/x-amz-json-1.0"),
         (b"content-length", b"%d" % len(body)),
-        # DynamoDB's clients verify this checksum, and retry if it is wrong.
+        # DynamoDB clients verify this checksum, and retry if it is wrong.
         (b"x-amz-crc32", b"%d" % crc32(body)),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})

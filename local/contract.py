@@ -1,8 +1,8 @@
-"""Comparison of two versions of openapi.json: changes that break clients or webhook receivers.
+"""Comparison of two openapi.json versions for changes that break clients or webhook receivers.
 
-`docs/reference/stability.md` has the promises. Requests may accept more. Answers and webhooks may
-gain fields, enumeration values and alternatives, but lose none. `tests/unit/local/test_contract.py`
-plants each kind of break.
+`docs/reference/stability.md` has the promises. Requests may accept more. Responses and webhooks may
+gain fields, enumeration values, and alternatives, but lose none. For each kind of break,
+`tests/unit/local/test_contract.py` has an example.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ Node: TypeAlias = dict[str, Any]
 _UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _FIXED = ("pattern", "format", "uniqueItems")
-"""Keywords of request schemas that cannot be compared: an added or changed one may refuse more."""
+"""Keywords of request schemas that may only be removed: a new or changed one may refuse more."""
 
 
 def breaks(old: Node, new: Node) -> list[str]:
-    """Return the breaking changes between two contracts, each with its place."""
+    """Return the breaking changes between two contracts, each with its location."""
     return sorted(set(_Comparison(old, new).all()))
 
 
 class _Comparison:
-    """Comparison of two contracts, with the references of both."""
+    """Comparison of two contracts that resolves the references in both."""
 
     def __init__(self, old: Node, new: Node) -> None:
         self._old, self._new = old, new
@@ -202,7 +202,7 @@ def _words(node: Node) -> list[Any] | None:
 
 
 def _tighter(place: str, old: Node, new: Node) -> Iterator[str]:
-    """Yield the request bounds that refuse a previously accepted value."""
+    """Yield the request bounds that refuse previously accepted values."""
     for names, sign in ((_UPPER, 1), (_LOWER, -1)):
         for name in names:
             if name in new and (name not in old or sign * new[name] < sign * old[name]):

@@ -2,7 +2,7 @@
 
 python -m local.cut 1.2.0
 
-`make release VERSION=1.2.0` calls it, and then derives openapi.json and the element's version.
+`make release VERSION=1.2.0` runs this command, then derives openapi.json and the element's version.
 """
 
 import re

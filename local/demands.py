@@ -1,7 +1,7 @@
-"""Permissions that Step Functions integrations require of a machine's role, as AWS documents.
+"""Permissions that a state machine's role needs for its integrations, as AWS documents them.
 
-The local stack evaluates each call of the state machine against them, and the tests check the role
-in every partition.
+The local stack checks each task of the state machine for these permissions, and the tests check the
+role in every partition.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ PAGES = {
     ),
     "lambda:invoke": "Invoke an AWS Lambda function with Step Functions",
 }
-"""Titles of AWS's pages, keyed by integration."""
+"""Titles of the AWS pages that document the permissions, keyed by integration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Partition, Region and account of a machine, and the bucket of its workgroup."""
+    """Partition, Region, and account of a state machine, and its Athena workgroup's bucket."""
 
     partition: str
     region: str
@@ -40,7 +40,7 @@ class Place:
     bucket: str
 
     def arn(self, service: str, name: str) -> str:
-        """Return the ARN of a resource of this account and Region."""
+        """Return the ARN of a resource in this account and Region."""
         return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{name}"
 
     def object(self, key: str) -> str:
@@ -58,7 +58,7 @@ def _right(action: str, resource: str, namespace: str = "") -> Access:
 
 
 def integration_of(resource: str, partition: str) -> str:
-    """Return the integration of a task's resource. Raises ValueError for another partition."""
+    """Return the integration in a task's resource ARN. Raises ValueError for other partitions."""
     stem = f"arn:{partition}:states:::"
     if not resource.startswith(stem):
         raise ValueError(f"{resource} belongs to another partition than {partition}")
@@ -77,7 +77,7 @@ def _describe(arguments: dict[str, Any], _: Place) -> Iterator[Access]:
 
 
 def _catalog(actions: str, names: list[str], place: Place) -> Iterator[Access]:
-    """Yield actions of Glue, each on a resource and on all its ancestors."""
+    """Yield Glue actions, each on a resource and on all its ancestors."""
     for action in actions.split():
         for name in ["catalog", *names]:
             yield _right(f"glue:{action}", place.arn("glue", name))
@@ -98,7 +98,7 @@ def _query(arguments: dict[str, Any], place: Place) -> Iterator[Access]:
     for action in ("StartQueryExecution", "StopQueryExecution", "GetQueryExecution"):
         yield _right(f"athena:{action}", place.arn("athena", f"workgroup/{arguments['WorkGroup']}"))
     yield _right("athena:GetDataCatalog", place.arn("athena", "datacatalog/AwsDataCatalog"))
-    # "You must specify the default database", whichever a query names.
+    # "You must specify the default database", regardless of the database in the query.
     yield from _catalog("GetDatabase", ["database/default"], place)
     sql, database = arguments["QueryString"], arguments["QueryExecutionContext"]["Database"]
     if sql.startswith("CREATE OR REPLACE VIEW "):

@@ -1,11 +1,11 @@
-"""Demonstration of `make demo`: packets of every kind, shown and verified on a new stack.
+"""Demonstration for `make demo`: packets of every kind, shown and verified on a new stack.
 
 Thirty users race for ten shares of the first packet. Then one packet of each kind follows: for
 recipients only, with a passphrase, with two steps, with each other split, and in a campaign with a
-quota. A lottery has goods and cash to win. In a group chat, 200 members tap a card with a hundred
-shares. One share of the next packet is taken, and the rest is refunded when it expires. The sender
-of the last packet pays through a provider, and its claimer withdraws the share. At the end every
-fen must be accounted for, here and at the provider.
+quota. A lottery offers goods and cash. In a group chat, 200 members tap a card with a hundred
+shares. A user claims one share of the next packet, and the sender gets the rest back at expiry. The
+last packet's sender pays through a provider, and a claimer withdraws the share. At the end, every
+fen must be accounted for, both in the ledger and at the provider.
 """
 
 import json
@@ -39,7 +39,7 @@ RACED: dict[str, Any] = {
     "count": SHARES,
     "greeting": "恭喜发财，大吉大利",
 }
-# One second is the shortest lifetime; it suffices for one grab on a warm stack.
+# One second is the minimum lifetime, and long enough for one grab on a warm stack.
 EXPIRING: dict[str, Any] = {
     "kind": "equal",
     "total_fen": 500,
@@ -69,15 +69,15 @@ PRIZES: dict[str, dict[str, Any]] = {
     "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
     "cash": {"title": "现金", "kind": "packet", "weight": 3, "total": 5, "amount_fen": 200},
 }
-# Seconds to wait for a settlement, which takes about one.
+# Maximum seconds to wait for a settlement, which takes about one second.
 WAIT_S_MAX = 60.0
-# The demonstration makes EventBridge Scheduler's call itself, instead of waiting for the minute.
+# The demonstration sends EventBridge Scheduler's event itself, to avoid a wait of up to a minute.
 SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
 
 
 @dataclass
 class _Demo:
-    """The stack and its users."""
+    """Running stack, and a client for each of its users."""
 
     stack: Stack
     admin: Client
@@ -98,7 +98,7 @@ class _Demo:
 
 
 def demo() -> None:
-    """Run the demonstration; its last line is JSON, and it fails if a fen is missing."""
+    """Run the demonstration; print JSON as the last line, and fail if any fen is missing."""
     state_dir = places.STATES / f"demo-{os.getpid()}"
     try:
         with Stack(state_dir, say=say) as stack:
@@ -115,7 +115,7 @@ def _show(stack: Stack) -> dict[str, Any]:
     sender = Client(stack.api, stack.token("lao-ban", nickname="老板"))
     with admin, sender:
         show = _Demo(stack, admin, sender)
-        # Operators cannot credit themselves, so another one does.
+        # Operators cannot credit themselves, so another operator makes the deposit.
         with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
             for user in ("lao-ban", "operator"):
                 treasurer.post("/admin/deposits", {"user": user, "amount_fen": DEPOSIT_FEN})
@@ -146,7 +146,7 @@ def _race(show: _Demo) -> None:
 
 
 def _kinds(invited: list[str]) -> dict[str, dict[str, Any]]:
-    """Return packets, keyed by heading."""
+    """Return the packets to send, keyed by heading."""
     return {
         "in whole yuan, with small differences": {"split": "base_double_mean", "unit_fen": 100},
         "between 3 and 7 yuan, mostly near 5": {
@@ -169,7 +169,7 @@ def _show_kinds(show: _Demo) -> None:
     for words, kind in _kinds(invited).items():
         packet = {"kind": "lucky", "total_fen": 2_000, "count": CLAIMERS, "greeting": "万事如意"}
         packet_id = show.send({**packet, **kind})
-        # Try the phrase itself, a homophone, another phrase, and none.
+        # Try the correct phrase, a homophone, a wrong phrase, and no phrase.
         passphrases = (
             (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * CLAIMERS
         )
@@ -237,7 +237,7 @@ def _drawn(user: Client) -> str:
 
 
 def _tap(chat: Client) -> str:
-    """Let many users tap a card of a group, and return the packet's id."""
+    """Let many users tap a card in a group chat, and return the packet's id."""
     say(f"\n{TAPPERS} members of a {PLATFORM} group tap a card with {TAPPED} shares")
     joined: Any = chat.post("/_fake/crowd", {"size": TAPPERS})
     command = {"platform": PLATFORM, "text": f"/hongbao 88.88 {TAPPED} 群里见"}
@@ -281,7 +281,7 @@ def _expire(show: _Demo) -> None:
 
 
 def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
-    """Let a sender pay for a packet and a claimer withdraw; compare both books."""
+    """Let a sender pay and a claimer withdraw; compare the ledger with the provider's book."""
     say("\nA packet that its sender pays for at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
@@ -291,7 +291,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
         show.packet_ids.append(packet_id)
         payment = f"/me/payments/{payment_id}"
-        # If the provider did not answer the send in time, the payment has the prompt later.
+        # If the provider was too slow for the send request, the payment gets the prompt later.
         _wait_for("the prompt to pay", lambda: payer.get(payment)[PROVIDER] is not None)
         say(f"  {sent['status']}, pays {payer.get(payment)[PROVIDER]['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")
@@ -349,7 +349,7 @@ def _check(show: _Demo, outside: dict[str, int], tapped_id: str) -> dict[str, An
 
 
 def _grab(user: Client, packet_id: str, passphrase: str | None = None) -> str:
-    """Grab once, open after an admission, and return the outcome or the refusal's code."""
+    """Grab once, open if admitted, and return the outcome or the refusal's code."""
     with user:
         ask, path = {"passphrase": passphrase} if passphrase else {}, f"/packets/{packet_id}/grab"
         answer = until_answered(lambda: user.try_post(path, ask))
@@ -381,7 +381,7 @@ def _wait_for(what: str, is_done: Callable[[], bool]) -> None:
 
 
 def _table(page: dict[str, Any]) -> str:
-    """Return the record page as text for a reader."""
+    """Return the record page as a plain-text table."""
     head = (
         f"\n{page['sender']['nickname']}: {page['greeting']}   {page['status']}, "
         f"{page['claimed_count']}/{page['count']} shares, "

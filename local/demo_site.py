@@ -14,10 +14,10 @@ PACKET = {"kind": "lucky", "total_fen": 8888, "count": 20, "greeting": "开业�
 
 
 def serve() -> None:
-    """Start the stack unless it runs, send a packet, and serve the pages until Ctrl-C."""
+    """Start the stack unless one is running, send a packet, and serve the pages until Ctrl-C."""
     os.environ.setdefault("EMBED", ORIGIN)
     api = str(commands.started()["api"])
-    # A browser's preflight request, sent before a token.
+    # A browser's preflight request, which has no token.
     headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
     answer = httpx.options(f"{api}/api/me", headers=headers, trust_env=False)
     if answer.headers.get("access-control-allow-origin") != ORIGIN:

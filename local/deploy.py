@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 STACK_NAME = "redpacket-local"
 TEMPLATE_KEY = "template.json"
-# Seconds for a deployment. It takes two, and many times longer on a machine under load.
+# Maximum seconds for a deployment, which takes two on an idle machine and many on a busy one.
 DEPLOY_TIMEOUT_S = 120.0
 EXPORTS_AT_ONCE = {"SnapshotAgeS": "0", "WindowMs": "0"}
-"""Values of the state machine: exports have no delay and no minimum window."""
+"""State machine substitutions: exports have no delay and no minimum window."""
 _LOOK = "read logs/emulator.log in the stack's folder below .local/state"
 
 
@@ -32,10 +32,10 @@ def deploy(
     cloud: "CloudFormationClient",
     store: "S3Client",
 ) -> dict[str, str]:
-    """Create the stack from *build*, or update it, and return its outputs.
+    """Create or update the stack from *build*, and return its outputs.
 
-    Undeclared parameters are left out. All functions get *variables*, which no template can give
-    them.
+    Parameters that the template does not declare are omitted. All functions get *variables*, which
+    no template can set.
     """
     try:
         return _deploy(_with_variables(build, variables), parameters, cloud, store)
@@ -52,7 +52,7 @@ def _deploy(
     for archive in build.archives:
         key = f"{archive.parent.name}/{archive.name}"
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=key, Body=archive.read_bytes())
-    # The template exceeds the 51,200 bytes of a request. `sam deploy` also uploads it to a bucket.
+    # The template exceeds the request limit of 51,200 bytes. `sam deploy` also uploads templates.
     template = json.dumps(_as_emulated(build.template), ensure_ascii=False, separators=(",", ":"))
     store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(
@@ -86,7 +86,7 @@ def _with_variables(build: Build, variables: dict[str, str]) -> Build:
 
 
 def _is_left_out(resource: dict[str, Any]) -> bool:
-    """Return whether the emulator lacks a resource, or TLS, which our buckets require."""
+    """Return whether to omit a resource: a saved query, or a bucket policy that requires TLS."""
     if resource.get("Type") == "AWS::S3::BucketPolicy":
         statements = resource["Properties"]["PolicyDocument"]["Statement"]
         return all(statement["Effect"] == "Deny" for statement in statements)
@@ -94,13 +94,13 @@ def _is_left_out(resource: dict[str, Any]) -> bool:
 
 
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
-    """Return policies that the emulator evaluates like AWS, without saved queries and TLS.
+    """Return part of a template, adapted to the emulator's differences from AWS.
 
-    On AWS, the permission to send one message also covers batches; the emulator requires an action
-    named after that call, which IAM lacks. The emulator also ignores the projection of a
-    BatchGetItem and the attributes of a put, one of which `ForAnyValue` requires. The emulator
-    reads the origins that may call an API under the parameter names of the API's own calls. Alarms
-    about silence become plain alarms, because the emulator has no metric math.
+    On AWS, the permission to send one message also covers batches; the emulator requires a separate
+    action, which IAM lacks. The emulator ignores the projection of a BatchGetItem, and the
+    attributes of a put, of which `ForAnyValue` requires one. It reads CORS settings under the
+    parameter names of the API call. It has no metric math, so alarms about silence become plain
+    alarms.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]

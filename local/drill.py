@@ -28,16 +28,16 @@ from redpacket.platform.dynamodb.client import to_wire, values
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 10_000, "count": 100}
 FUNDS_FEN, TOO_MUCH_FEN = 100_000, 100
 LIFE_S = 3
-"""Lifetime of a drill's packet in seconds."""
+"""Seconds until a drill's packet expires."""
 POISON = ("poison", "{}", "[]", "null")
 WEBHOOK = "shop"
-"""Id of the webhook in the runbook page's example."""
+"""Webhook id in the runbook page's example."""
 _CLAIM_TRIES = 20
 DAY_MS = 86_400_000
 
 
 class Scene:
-    """Running stack, and the users of one drill."""
+    """Running stack, and the clients for one drill's users."""
 
     def __init__(self, stack: dict[str, Any]) -> None:
         self.stack, self.mark = stack, uuid.uuid4().hex[:8]
@@ -52,7 +52,7 @@ class Scene:
         self._clients.close()
 
     def user(self, *, funds_fen: int = 0, scope: str = "") -> Client:
-        """Return a new user, who has money if *funds_fen* is given."""
+        """Return a new user's client; deposit *funds_fen* if the amount is positive."""
         self._count += 1
         name = f"drill-{self.mark}-{self._count}"
         who = {"sub": name, **({"scope": scope} if scope else {})}
@@ -80,7 +80,7 @@ class Scene:
 
     @contextmanager
     def frozen(self, program: str) -> Iterator[None]:
-        """Freeze a program: it keeps its connections, but does not answer."""
+        """Freeze a program for the `with` block: it keeps its connections, but does not respond."""
         pid = self.pid(program)
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -91,14 +91,14 @@ class Scene:
             _note(f"The {program} answers again")
 
     def pid(self, program: str) -> int:
-        """Return a program's process id. Raises StackError if the program is not the stack's."""
+        """Return a program's process id. Raises StackError if the stack did not start it."""
         if (pid := self.stack["pids"].get(program)) is None:
             raise StackError(f"the stack did not start the {program}: stop your own by hand")
         return int(pid)
 
 
 def wait(seconds: float, ask: Callable[[], str], pause_s: float = 1) -> None:
-    """Let users call, by default once a second, and print the count of each answer."""
+    """Call *ask* repeatedly, by default once a second, and print the count of each response."""
     ends_at, answers = time.monotonic() + seconds, Counter([ask()])
     try:
         while (left_s := ends_at - time.monotonic()) > 0:
@@ -117,7 +117,7 @@ def kill_cache(scene: Scene, seconds: float) -> None:
     for _ in range(_CLAIM_TRIES):
         if "claimed" in scene.grab(packet_id, first):
             break
-        time.sleep(1)  # Functions stop calling a cache that did not answer for a while.
+        time.sleep(1)  # Functions stop calling an unresponsive cache for a while.
     os.kill(pid, signal.SIGKILL)
     _note(f"The cache lost packet {packet_id}, and starts again")
     wait(seconds, lambda: scene.grab(packet_id))
@@ -159,7 +159,7 @@ def freeze_wallet(scene: Scene, seconds: float) -> None:
 
 
 def empty_merchant(scene: Scene, seconds: float) -> None:
-    """Let WeChat Pay answer that the merchant lacks money."""
+    """Make WeChat Pay respond that the merchant's account lacks money."""
     customer = _customer(scene)
     with httpx.Client(base_url=scene.stack["gateway"], trust_env=False, verify=NO_TLS) as gateway:
         gateway.post("/_fake/mode", json={"mode": "refuses_calls"}).raise_for_status()
@@ -172,7 +172,7 @@ def empty_merchant(scene: Scene, seconds: float) -> None:
 
 
 def stop_receiver(scene: Scene, seconds: float) -> None:
-    """Freeze the receiver of a webhook, which is created if it is missing, and send events."""
+    """Create the webhook if it is missing, freeze its receiver, and send events."""
     operator = scene.user(scope=ADMIN_SCOPE)
     if WEBHOOK not in {each["name"] for each in operator.get("/admin/webhooks")["items"]}:
         url, event = f"{scene.stack['receiver']}/events/{WEBHOOK}", "redpacket.packet.sent"
@@ -221,7 +221,7 @@ def widen_budget(scene: Scene, _: float) -> None:
 
 
 def _customer(scene: Scene) -> Client:
-    """Return a user with money and a linked account of WeChat."""
+    """Return a user with money and a linked WeChat account."""
     customer = scene.user(funds_fen=FUNDS_FEN)
     customer.post("/me/wechat", {"code": f"code-{uuid.uuid4().hex[:8]}"})
     return customer
@@ -256,7 +256,7 @@ DRILLS: dict[tuple[str, str], tuple[Callable[[Scene, float], None], float]] = {
 
 
 def drill() -> None:
-    """Cause the fault that the environment names, and end it after SECONDS."""
+    """Cause the fault that the environment names, and end the fault after SECONDS."""
     names = dict.fromkeys(name for name, _ in DRILLS)
     wanted = [(name, os.environ[name]) for name in names if os.environ.get(name)]
     if len(wanted) != 1 or wanted[0] not in DRILLS:

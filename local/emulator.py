@@ -1,8 +1,7 @@
-"""AWS emulator without two of its delays; other modules run its state machine tasks and alarms.
+"""Patched AWS emulator: two delays removed; other modules run state machine tasks and alarms.
 
-The original unpacks every layer again for each process. Cold starts wait for these 3,000 files, and
-stopping a stack deletes them. After a call that logs nothing, the original waits 50 ms for log
-lines.
+The original unpacks every layer for each process. Cold starts wait for these 3,000 files, and
+stopping a stack deletes them. After a call without log lines, the original waits 50 ms for them.
 """
 
 import fcntl
@@ -32,7 +31,7 @@ _unpacking = threading.Lock()
 
 
 class _Archive(zipfile.ZipFile):
-    """Archive that is unpacked once if it is a layer; each process gets a link to it."""
+    """Archive that unpacks a layer only once; each process gets a link to the unpacked files."""
 
     def extractall(
         self,
@@ -51,18 +50,18 @@ class _Archive(zipfile.ZipFile):
                 unfinished = shared.with_suffix(".unfinished")
                 super().extractall(unfinished)
                 unfinished.rename(shared)
-        # Drop the archive's 40 MB, which the process no longer needs.
+        # Delete the archive, because the process no longer needs its 40 MB.
         Path(str(self.filename)).unlink()
         target.rmdir()
         target.symlink_to(shared)
 
 
 class _Worker(lambda_runtime.Worker):  # type: ignore[misc]
-    """Process whose log is complete once its pipe is empty, because it logs before it answers."""
+    """Function process, which logs before it responds: an empty pipe means a complete log."""
 
     def _drain_stderr_bounded(self, *_: float) -> str:
         process = self._proc
-        if process is None:  # An error has ended the process.
+        if process is None:  # The process ended with an error.
             return str(super()._drain_stderr_bounded())
         deadline = time.monotonic() + LOG_TIMEOUT_S
         while _unread_bytes(process.stderr) and time.monotonic() < deadline:
@@ -76,7 +75,7 @@ def _unread_bytes(pipe: IO[str]) -> int:
 
 
 def _run_task(resource: str, arguments: Any) -> Any:  # noqa: ANN401 - any integration's
-    """Let local.orchestration run a task of a state machine."""
+    """Run a state machine's task in local.orchestration."""
     body = json.dumps({"resource": resource, "arguments": _whole(arguments)}).encode()
     with urllib.request.urlopen(f"{os.environ['ORCHESTRATION_URL']}/tasks", body) as response:
         answer = json.load(response)
@@ -86,7 +85,7 @@ def _run_task(resource: str, arguments: Any) -> Any:  # noqa: ANN401 - any integ
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value whose integers are formatted as in JSON on AWS: JSONata computes in floats."""
+    """Return a value with whole floats as integers, like AWS; JSONata computes in floats."""
     if isinstance(value, dict):
         return {name: _whole(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -95,11 +94,11 @@ def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 if __name__ == "__main__":
-    # By default, threads wait up to 5 ms for the interpreter lock at each file of a function.
+    # By default, threads wait up to 5 ms for the interpreter lock at each file that they unpack.
     sys.setswitchinterval(0.0005)
     zipfile.ZipFile = _Archive  # type: ignore[misc]
     lambda_runtime.Worker = _Worker
     stepfunctions._invoke_resource = _run_task  # noqa: SLF001
-    # local.alarms evaluates alarms. The emulator would reset their states with each metric.
+    # local.alarms evaluates alarms. The emulator would reset their states after each metric.
     cloudwatch._evaluate_all_alarms = lambda: None  # noqa: SLF001
     main()

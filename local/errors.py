@@ -2,4 +2,4 @@
 
 
 class StackError(Exception):
-    """Error of a stack's command; the user sees only its message."""
+    """Error of a local command; the user sees only the message."""

@@ -1,8 +1,7 @@
 """Front of a local stack, its only address: development tokens under /dev, the page, and the API.
 
-It replaces API Gateway's own address and the AWS issuer. It forwards everything unchanged: it
-neither decodes the path nor interprets headers and bodies, so that invalid requests reach the API
-as sent.
+The front replaces API Gateway's address and the AWS issuer. It neither decodes paths nor interprets
+headers and bodies, so that invalid requests reach the API as sent.
 """
 
 import argparse
@@ -27,30 +26,30 @@ from local.ports import HOST
 from local.serving import serve
 from redpacket.platform.text import find_invisible
 
-# Headers of one connection, or headers that we set: a proxy must not forward them (RFC 9110
-# §7.6.1).
+# Headers that a proxy must not forward (RFC 9110 §7.6.1), because they belong to one connection or
+# the proxy sets them.
 HOP_BY_HOP = frozenset(
     {
         *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),
         *(b"proxy-authorization", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"host"),
     }
 )
-# Seconds that API Gateway waits for an integration.
+# Maximum seconds that API Gateway waits for an integration.
 ANSWER_TIMEOUT_S = 30.0
-# Shorter than the emulator's 75 s, so that we never write into a connection that it is closing.
+# Shorter than the emulator's 75 s, so that the proxy never reuses a closing connection.
 IDLE_TIMEOUT_S = 30.0
-# The emulator starts a process for every request while the others are busy, which takes 0.6 s each
-# on this machine; 30 concurrent users waited 16 s for their answers. It is faster to queue requests
-# here for a few warm processes, as a function's reserved concurrency would.
+# If all processes of a function are busy, the emulator starts another one, which takes 0.6 s on
+# this machine; 30 concurrent users waited 16 s for their responses. Queueing requests here for a
+# few warm processes is faster, and resembles reserved concurrency.
 IN_FLIGHT_MAX = 2 * (os.cpu_count() or 1)
 TEXT_LENGTH_MAX = 256
 
 
 class Proxy:
-    """ASGI application that forwards every request to *port*, and returns its answer.
+    """ASGI application that forwards every request to *port*, and returns the response.
 
-    A gateway names its client, like API Gateway. Other calls pass unchanged, with the client's
-    host header, because a signature may cover it.
+    With *is_gateway*, the proxy adds the headers that API Gateway adds. Otherwise the client's host
+    header stays, because a signature may cover it.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ async def read_body(receive: Receive) -> bytes:
 
 
 def application(issuer: Issuer, proxy: ASGIApp) -> Starlette:
-    """Return the front: the issuer's three routes, and *proxy* for all others."""
+    """Return the front: the issuer's three routes, and *proxy* for all other routes."""
 
     async def tokens(request: Request) -> JSONResponse:
         wanted = _token_request(await request.body())
@@ -151,7 +150,7 @@ def application(issuer: Issuer, proxy: ASGIApp) -> Starlette:
 
 
 def _token_request(body: bytes) -> dict[str, Any] | str:
-    """Return the arguments for a token, or the error in *body*."""
+    """Return the arguments for a token, or an error message if *body* is invalid."""
     try:
         wanted = json.loads(body)
     except ValueError:
@@ -164,7 +163,7 @@ def _token_request(body: bytes) -> dict[str, Any] | str:
         if value is None and name != "sub":
             continue
         if not isinstance(value, str) or len(value) > TEXT_LENGTH_MAX or find_invisible(value):
-            return f"{name!r} must be a visible text of at most {TEXT_LENGTH_MAX} characters"
+            return f"{name!r} must be visible text of at most {TEXT_LENGTH_MAX} characters"
     return wanted
 
 
@@ -201,7 +200,7 @@ def main() -> None:
 
 
 def issuer_url(port: int) -> str:
-    """Return the issuer in the tokens of the front on *port*."""
+    """Return the issuer URL in tokens from the front on *port*."""
     return f"http://{HOST}:{port}/dev"
 
 

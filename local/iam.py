@@ -1,4 +1,4 @@
-"""IAM's decision about one item of a request, for a statement with resolved values.
+"""IAM decision about one item in a request, for a statement with resolved values.
 
 DynamoDB passes IAM the partition (`LeadingKeys`), the top-level attributes in a request
 (`Attributes`), the kind of data that a read returns (`Select`), and the data that a write returns
@@ -21,7 +21,7 @@ _MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 @dataclass(frozen=True)
 class Access:
-    """Object that a policy must allow; a read names no attributes unless it projects some."""
+    """Access to one item that a policy must allow; a read names only the projected attributes."""
 
     function: str
     action: str
@@ -37,7 +37,7 @@ class Access:
 
     @property
     def context(self) -> dict[str, frozenset[str]]:
-        """Values of the condition keys; an absent key has none."""
+        """Return the values of the condition keys; an absent key has no entry."""
         return {
             "dynamodb:Attributes": self.attributes,
             "dynamodb:LeadingKeys": self.partitions,
@@ -49,7 +49,7 @@ class Access:
 
 def allows(statement: dict[str, Any], access: Access) -> bool:
     """Return whether a statement allows the request; unknown conditions raise an error."""
-    assert statement["Effect"] == "Allow", "a denial needs an evaluator that knows it"
+    assert statement["Effect"] == "Allow", "this evaluator does not support Deny statements"
     resources = statement["Resource"]
     names = [resources] if isinstance(resources, str) else resources
     return (

@@ -1,4 +1,4 @@
-"""Development issuer: it issues tokens for any user, like an OpenID provider."""
+"""Development issuer that issues tokens for any user, like an OpenID provider."""
 
 import json
 import time
@@ -14,22 +14,22 @@ from jwt.algorithms import RSAAlgorithm
 from local.access import AUDIENCE
 
 KEY_ID = "dev"
-# Seconds of a working day, so that no new token is needed during a trial.
+# Seconds in half a day, so that a token stays valid during a whole trial.
 TOKEN_TTL_S = 12 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Signed token with its expiry."""
+    """Signed token with its expiration time."""
 
     token: str
     expires_at_ms: int
 
 
 class Issuer:
-    """Issuer that signs tokens as *url* with the key pair in *key_file*, created if it is missing.
+    """Issuer *url*, which signs tokens with the key pair in *key_file*; creates a missing key pair.
 
-    It also publishes the keys of the product's own issuer, from `issuer/jwks.json` beside that file
+    The issuer also publishes the product issuer's keys from `issuer/jwks.json` beside *key_file*
     (`local/issuer_keys.py`), because the API trusts only one issuer.
     """
 
@@ -64,11 +64,11 @@ class Issuer:
         }
 
     def jwks(self) -> dict[str, Any]:
-        """Return the public half of the key pair, and the other published keys."""
+        """Return the public key, and the keys of the product's issuer."""
         public = RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         keys = [{**public, "kid": KEY_ID, "use": "sig", "alg": "RS256"}]
         if self._published.exists():
-            # Read each time, because a rotation replaces the file.
+            # Read the file each time, because a rotation replaces it.
             keys += json.loads(self._published.read_text())["keys"]
         return {"keys": keys}
 

@@ -1,7 +1,7 @@
-"""Keys of the product's own issuer: created, rotated, and written into the published files.
+"""Command that creates or rotates the product issuer's keys, and writes the files to publish.
 
-`python -m local.issuer_keys KEYS FOLDER --url URL [--rotate]`: KEYS is the secret of the payment
-function, and FOLDER is published at URL. Publish FOLDER first, then store KEYS.
+`python -m local.issuer_keys KEYS FOLDER --url URL [--rotate]`: KEYS is the payment function's
+secret, and the operator publishes FOLDER at URL. Publish FOLDER first, then store KEYS.
 """
 
 import argparse

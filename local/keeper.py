@@ -1,8 +1,8 @@
-"""Runner of one command, which ends it when the process that started it ends.
+"""Keeper that runs one command, and ends it when the keeper's parent process ends.
 
-The parent holds the other end of our standard input and never writes to it. When the parent closes
-that end, or dies, the runner reads the end of the file and ends the command with all processes that
-it started.
+The parent holds the other end of the keeper's standard input and never writes to it. When the
+parent closes that end, or dies, the keeper reads end-of-file and ends the command with all
+processes that the command started.
 """
 
 import contextlib
@@ -13,12 +13,12 @@ import sys
 import threading
 from pathlib import Path
 
-# Seconds for a command to stop before it is killed; Valkey and the emulator need well under one.
+# Seconds between SIGTERM and SIGKILL; Valkey and the emulator stop in well under one second.
 GRACE_S = 5.0
 
 
 def main(pid_file: str, *command: str) -> int:
-    """Run *command* to its end and return its exit code; *pid_file* gets its process id."""
+    """Run *command*, write its process id to *pid_file*, and return its exit code."""
     # Start a new session: Ctrl-C must reach only the parent, which stops everything in order.
     listener = os.environ.get("LISTEN_FD")
     child = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Compiler of the pinned requirements, with the hashes of files for Linux and macOS.
+"""Compiler of pinned requirements, with file hashes for Linux and macOS.
 
 make lock
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from local import places
 
-# Platforms that no developer, CI job or Lambda uses: their wheels have two thirds of all hashes.
+# Platforms that no developer, CI job, or Lambda uses; their wheels have two thirds of all hashes.
 EXCLUDED = (
     "sys_platform != 'win32'",
     *(
@@ -26,7 +26,7 @@ EXPORT = ("export", "--frozen", "--no-emit-project", *PLAIN)
 
 
 def main() -> None:
-    """Compile each `*.in` again; a pin stays as long as it is compatible."""
+    """Recompile each `*.in` file; compatible pins stay unchanged."""
     for source in [*places.ROOT.glob("shared/*.in"), *places.ROOT.glob("requirements/*.in")]:
         with tempfile.TemporaryDirectory() as folder:
             _compile(source, source.with_suffix(".txt"), Path(folder))

@@ -1,8 +1,8 @@
-"""Writer of openapi.json: the HTTP contract, as the handlers declare it.
+"""Writer of openapi.json, the HTTP contract that the handlers declare.
 
-A handler declares an operation by `@handler.route(...)`, the context's `api/` its response and its
-body, and the classes of errors its problems. `make openapi` writes it, and
-tests/unit/platform/test_openapi.py compares it with the code.
+A handler declares an operation with `@handler.route(...)`. The context's `api/` declares the
+request and response bodies, and the error classes declare the problems. `make openapi` writes the
+file, and tests/unit/platform/test_openapi.py compares it with the code.
 """
 
 import importlib.util
@@ -51,7 +51,7 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 VERSIONS = {"web/package.json": 1, "web/package-lock.json": 2, "web/element/package.json": 1}
-"""Files of the page that contain the version, and how often it occurs near the beginning."""
+"""Page files that contain the version, and the number of occurrences near the beginning."""
 
 JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
@@ -60,14 +60,14 @@ _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
     packets.PictureFile: ("image/*", pages.PICTURE_CACHING),
     log.Checkpoint: (log_pages.NOTE, log_pages.LOG_CACHING[0]),
 }
-"""Media type and cache policy of answers other than JSON."""
+"""Media type and cache policy of non-JSON responses."""
 
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
-"""Width of the file; a value that fits is written on one line."""
+"""Maximum columns of a line; a value that fits is written on one line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""Length in characters from which a value becomes a component; a shorter one is written inline."""
+"""Minimum characters of a value that becomes a component; shorter values stay inline."""
 
 _ANSWERS = (
     answer_fields,
@@ -123,7 +123,7 @@ _HANDLERS = [
     "admin",
     "approval",
 ]
-"""Order of the operations; other handlers follow."""
+"""Handlers whose operations come first, in this order."""
 
 _GATEWAY_ANSWERS = {
     HTTPStatus.UNAUTHORIZED: "The token is missing, invalid or expired.",
@@ -176,7 +176,7 @@ A deployment may set lower bounds for `count` and `share_fen_max` than those lis
 
 @cache
 def operations() -> dict[str, Operation]:
-    """Return the operations of all handlers by route; load handlers by path, as Lambda does."""
+    """Return the operations of all handlers, keyed by route; load handlers by path, like Lambda."""
     collected: dict[str, Operation] = {}
     files = {file.parent.name: file for file in (places.ROOT / "functions").glob("*/app.py")}
     for handler in sorted(files, key=lambda name: (*_HANDLERS, name).index(name)):
@@ -191,7 +191,7 @@ def operations() -> dict[str, Operation]:
 
 
 def types_of(operation: Operation) -> tuple[Any, Any]:
-    """Return the type of the body, or None, and that of the answer."""
+    """Return the type of the request body, or None, and the type of the response."""
     names = dict(ChainMap(*map(dict, map(vars, (sending, rains, claims, draws, *_ANSWERS)))))
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
@@ -215,7 +215,7 @@ def _tag_of(path: str) -> str:
 @cache
 def errors_by_code() -> dict[str, type[RedPacketError]]:
     """Return the class that defines each problem code, sorted by status."""
-    operations()  # Imports every handler, and with them every error.
+    operations()  # Import every handler and thus every error.
     by_code = {error.code: error for error in _concrete(RedPacketError) if "code" in vars(error)}
     return dict(sorted(by_code.items(), key=lambda each: (each[1].status, each[0])))
 
@@ -226,7 +226,7 @@ def codes_of(operation: Operation) -> set[str]:
 
 
 def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
-    """Return an operation's declared errors, those of its groups, and the common ones."""
+    """Return an operation's declared errors, the members of its groups, and the common errors."""
     shared: set[type[RedPacketError]] = {
         error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)
     }
@@ -244,7 +244,7 @@ def _members(error: type[RedPacketError]) -> list[type[RedPacketError]]:
 
 
 def _concrete(base: type[RedPacketError]) -> list[type[RedPacketError]]:
-    """Return the product's subclasses that have a code."""
+    """Return the subclasses that the product defines and that have a code."""
     ours = [kind for kind in base.__subclasses__() if kind.__module__.startswith("redpacket.")]
     below = [member for kind in ours for member in (kind, *_concrete(kind))]
     return [kind for kind in below if hasattr(kind, "code")]
@@ -254,7 +254,7 @@ def _concrete(base: type[RedPacketError]) -> list[type[RedPacketError]]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Generator that makes answers strict, and omits titles that only repeat a field's name."""
+    """Schema generator that makes responses strict, and omits titles that repeat a field name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - pydantic's form
         return False
@@ -263,7 +263,7 @@ class _Generator(GenerateJsonSchema):
         return {**super().typed_dict_schema(schema), "additionalProperties": False}
 
     def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ANN401, ARG002 - see above
-        """Keep fields in the order in which they are declared."""
+        """Keep the declared order of fields."""
         return value
 
 
@@ -290,13 +290,13 @@ def _forms() -> Schema:
 
 
 def _add_field(answer: type, name: str, kind: object) -> None:
-    """Add the field of a provider to the type of an answer."""
+    """Add a provider's field to a response type."""
     answer.__annotations__[name] = kind
     answer.__required_keys__ |= {name}  # type: ignore[attr-defined]
 
 
 def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON schema
-    """Write enumerations inline, because their own descriptions are for developers."""
+    """Inline enumerations without descriptions, because these are for developers."""
     if isinstance(form, list):
         return [_with_words(part, words) for part in form]
     if not isinstance(form, dict):
@@ -309,7 +309,7 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
 
 
 def _shared(schemas: Schema) -> Schema:
-    """Return the schemas, with each longer value in responses as a component."""
+    """Return the schemas, with longer values in responses as components."""
     named: Schema = {}
     for module in _ANSWERS:
         for name, kind in vars(module).items():
@@ -341,7 +341,7 @@ def _key(form: Schema) -> str:
 
 
 def problem_name(code: str) -> str:
-    """Return the name of a problem's schema: packet_not_found's is PacketNotFoundProblem."""
+    """Return a problem's schema name, such as PacketNotFoundProblem for packet_not_found."""
     return _camel(code) + "Problem"
 
 
@@ -387,7 +387,7 @@ def document() -> Schema:
         method, path = key.replace("+}", "}").split()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, forms, responses)
     for form in forms.values():
-        # Requests have the example of a whole body.
+        # The example of a whole body belongs to the request.
         form.pop("example", None)
     problems = {problem_name(code): _problem(error) for code, error in errors_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
@@ -418,7 +418,7 @@ def document() -> Schema:
 
 
 def _share_parameters(paths: Schema) -> Schema:
-    """Replace each parameter of several operations by a reference, and return the components."""
+    """Replace parameters that several operations share with references; return the components."""
     lists = [
         operation["parameters"]
         for operations in paths.values()
@@ -474,12 +474,12 @@ _HEADERS: Schema = {
 
 
 def text() -> str:
-    """Return the document's text in the file."""
+    """Return the text of openapi.json."""
     return _written(document()) + "\n"
 
 
 def _written(value: Any, indent: str = "", key: str = "") -> str:  # noqa: ANN401 - any JSON
-    """Return *value* as JSON: objects on separate lines unless they fit, the rest filled in."""
+    """Return *value* as JSON: on one line if it fits, otherwise with objects on separate lines."""
     line = key + json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(indent) + len(line) < COLUMNS_MAX:
         return line
@@ -515,7 +515,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
     if operation.is_public:
         described["security"] = []
     elif operation.scopes:
-        # One of these scopes is enough.
+        # Any one of these scopes suffices.
         described["security"] = [{"user": [scope]} for scope in operation.scopes]
         named = " or ".join(f"`{scope}`" for scope in operation.scopes)
         more = f"{more} For tokens with the scope {named}.".lstrip()
@@ -526,7 +526,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
     body, answer = types_of(operation)
     if body:
         content: Schema = {"schema": _ref(body.__name__)}
-        # An example of a whole body belongs to the request, where tools look for it.
+        # Tools expect the example of a whole body in the request.
         example = forms[body.__name__].get("example")
         described["requestBody"] = {
             "required": "required" in forms[body.__name__],
@@ -537,7 +537,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
 
 
 def _webhook(kind: EventType) -> Schema:
-    """Return the request to a receiver: a CloudEvent with a Standard Webhooks signature."""
+    """Return the request that receivers get: a CloudEvent with a Standard Webhooks signature."""
     data = events.DATA[kind]
     event: Schema = {
         "specversion": {"const": "1.0"},
@@ -636,7 +636,7 @@ def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema: 
 def _refusal(
     status: int, errors: list[type[RedPacketError]], gateways: str | None
 ) -> tuple[str, Schema]:
-    """Return name and schema of the answer with one of *errors*, or from API Gateway."""
+    """Return the name and schema of a response with one of *errors*, or from API Gateway."""
     codes = list(dict.fromkeys(error.code for error in errors))
     forms = [_ref(problem_name(code)) for code in codes]
     told = [f"{', '.join(f'`{code}`' for code in codes)}."] if codes else []
@@ -649,11 +649,11 @@ def _refusal(
     described: Schema = {"description": " ".join(told), "content": content}
     are_retried = [error.retry_after_s is not None for error in errors]
     if any(are_retried):
-        # API Gateway's own answer lacks our headers.
+        # Responses from API Gateway itself lack our headers.
         always = all(are_retried) and not gateways
         header = _header("RetryAfter" if always else "OptionalRetryAfter")
         described["headers"] = {"Retry-After": header}
-    # Errors of one code can differ in their headers.
+    # Errors with the same code can differ in their headers.
     also = [error.__name__ for error in errors if error.__base__ in errors]
     words = [*map(_camel, codes), *also, *([f"Gateway{status}"] if gateways else [])]
     return "Or".join(words), described
@@ -686,14 +686,14 @@ def _header(name: str) -> Schema:
 
 
 def with_version(name: str) -> str:
-    """Return a file of VERSIONS with the version of the code."""
+    """Return the text of a file in VERSIONS with the current version of the code."""
     version = f'"version": "{redpacket.__version__}"'
     written = (places.ROOT / name).read_text(encoding="utf-8")
     return re.sub(r'"version": ".*?"', version, written, count=VERSIONS[name])
 
 
 def main() -> None:
-    """Write the file, and the version into the packages of the page."""
+    """Write openapi.json, and write the version into the page's packages."""
     OPENAPI.write_text(text(), encoding="utf-8")
     for name in VERSIONS:
         (places.ROOT / name).write_text(with_version(name), encoding="utf-8")

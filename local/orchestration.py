@@ -1,8 +1,8 @@
-"""Athena of the local stack, and the tasks of its state machine, over DuckDB.
+"""Local Athena on DuckDB, and the tasks of the local state machine.
 
-The emulator runs the definition of the state machine, and sends each task here. A task needs the
-permissions that AWS requires of the machine's role. The emulator's own exports write no files.
-Therefore `AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which behaves like
+The emulator runs the state machine's definition, and sends each task to this server. The server
+requires the permissions that AWS requires from the machine's role. The emulator's exports write no
+files, so `AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which behaves like
 Athena.
 """
 
@@ -43,7 +43,7 @@ Answer: TypeAlias = "dict[str, Any]"
 
 
 class TaskError(Exception):
-    """Task error with the name that the machine's Retry and Catch match."""
+    """Task error with the name that the state machine's Retry and Catch match."""
 
     def __init__(self, error: str, cause: str) -> None:
         super().__init__(cause)
@@ -51,7 +51,7 @@ class TaskError(Exception):
 
 
 class Orchestration:
-    """Queries and state machine tasks of one stack."""
+    """Athena queries and state machine tasks of one stack."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Orchestration:
         """Export times, keyed by database."""
         self._ducks: dict[str, Duck] = {}
         self._reports: Duck | None = None
-        """Rows of the last run whose reports were shown."""
+        """Rows of the last run whose reports were read."""
         self._queries: dict[str, Found | str] = {}
-        """Rows or error of each query, keyed by its id."""
+        """Rows or error of each query, keyed by query id."""
 
     def run_task(self, resource: str, arguments: Answer) -> Answer:
         """Call an integration if the machine's role has the permissions. Raises TaskError."""
@@ -88,7 +88,7 @@ class Orchestration:
         return self._tasks[integration](self, arguments)
 
     def start_query_execution(self, request: Answer) -> Answer:
-        """Run a query at once."""
+        """Run a query immediately."""
         sql, database = request["QueryString"], request["QueryExecutionContext"]["Database"]
         is_report = database == self._outputs["ReportsDatabase"]
         with self._lock:
@@ -108,7 +108,7 @@ class Orchestration:
         return {"QueryExecution": {"Status": status, **request}}
 
     def get_query_results(self, request: Answer) -> Answer:
-        """Return all rows after a row with the names of the columns."""
+        """Return all rows, preceded by a row with the column names."""
         rows = self._queries[request["QueryExecutionId"]]
         data = [
             {"Data": [{} if cell is None else {"VarCharValue": cell} for cell in row]}
@@ -137,7 +137,7 @@ class Orchestration:
         return answer
 
     def _export(self, arguments: Answer) -> Answer:
-        """Export a table's current rows under the requested time."""
+        """Export a table's current rows as the snapshot of the requested time."""
         changes = arguments.get("IncrementalExportSpecification", {})
         until = changes.get("ExportToTime") or arguments["ExportTime"]
         _, database, table = arguments["S3Prefix"].split("/")
@@ -193,7 +193,7 @@ class Orchestration:
         return {"StatusCode": 200, "Payload": told}
 
     def _read(self, event: Answer) -> None:
-        """Read the files of a run whose queries follow."""
+        """Read the exported files of a run before its queries."""
         database, exported = event["database"], event["export"]
         run = Run(event["run_id"], exported["exported_at_ms"], base=exported["base"])
         folder = Path(self._folder, database)
@@ -235,7 +235,7 @@ class Machine:
 
 
 def deployed(aws: Callable[[str], Any]) -> Machine:
-    """Return the machine of the stack."""
+    """Return the stack's state machine."""
     cloud = aws("cloudformation")
     arn, bucket = (
         cloud.describe_stack_resource(StackName=STACK_NAME, LogicalResourceId=name)[
@@ -256,7 +256,7 @@ def deployed(aws: Callable[[str], Any]) -> Machine:
 
 
 def application(orchestration: Orchestration) -> Starlette:
-    """Return Athena and the tasks of the state machine as a web application."""
+    """Return a web application that serves Athena and the state machine's tasks."""
 
     def query(target: str, request: Answer) -> Response:
         name = "".join(

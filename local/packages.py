@@ -1,4 +1,4 @@
-"""Package check in `make release`: it installs each package in an empty folder and uses it."""
+"""Package check for `make release`: install each package in an empty folder, and use it."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ process.exit(0);
 
 
 def command(folder: Path) -> None:
-    """Install the command's wheel, and run the command and the verifier."""
+    """Install the wheel with the command, and run the command and the verifier."""
     _install(folder, f"redpacket-{redpacket.__version__}-py3-none-any.whl")
     told = _run(folder, "bin/redpacket", "--version")
     if told != f"redpacket {redpacket.__version__}":
@@ -44,13 +44,13 @@ def command(folder: Path) -> None:
 
 
 def python_client(folder: Path) -> None:
-    """Install the Python client, and import a call."""
+    """Install the Python client, and import one function."""
     _install(folder, "redpacket-client-python.tar.gz")
     _run(folder, "bin/python", "-c", _CALL)
 
 
 def typescript_client(folder: Path) -> None:
-    """Compile a program that uses the types of the TypeScript client."""
+    """Compile a program that uses the TypeScript client's types."""
     client = (RELEASE / "redpacket-client.ts").read_text(encoding="utf-8")
     (folder / "redpacket-client.ts").write_text(client, encoding="utf-8")
     (folder / "program.ts").write_text(_TYPES, encoding="utf-8")
@@ -59,7 +59,7 @@ def typescript_client(folder: Path) -> None:
 
 
 def element(folder: Path) -> None:
-    """Install the package of the element, and define it in a document."""
+    """Install the package with the custom element, and define the element in a document."""
     package = RELEASE / f"redpacket-element-{redpacket.__version__}.tgz"
     (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
     (folder / "program.mjs").write_text(_ELEMENT, encoding="utf-8")
@@ -102,7 +102,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
 
 
 def main() -> None:
-    """Check each package, and list the parts of the release."""
+    """Check each package, and list the release files."""
     for check in CHECKS:
         with TemporaryDirectory() as folder:
             check(Path(folder))

@@ -1,7 +1,7 @@
 """Published packet id key for development and tests, so that example events can have valid ids.
 
-Local stacks sign with their own key and also accept ids that this key signed. Never give it to a
-deployment, because anyone could create valid ids with it.
+Local stacks sign with their own key and also accept ids that this key signed. Never deploy this
+key, because anyone could create valid ids with it.
 """
 
 from redpacket.packets.model.packet_id import PacketIds

@@ -1,7 +1,7 @@
-"""Page on the API's own origin, as CloudFront serves it: files, paths, and the API under /api.
+"""Page on the API's origin, as CloudFront serves it: files, paths, and the API under /api.
 
-Here the API is also at the root, as at its own address on AWS. A path like /packets/{id} is then
-both: a browser that navigates there (it accepts HTML and sends no token) gets the page.
+Unlike on CloudFront, the API is also at the root, so a path like /packets/{id} names both a page
+and a resource. A browser that navigates there (it accepts HTML and sends no token) gets the page.
 """
 
 import gzip
@@ -49,7 +49,7 @@ _SCRIPTS: Final = " ".join(script for each in setups().values() for script in ea
 _POLICIES: Final = " ".join(policy for each in setups().values() for policy in each.policies)
 
 SECURITY_HEADERS: Final = {
-    # template.yaml has the same policy, and also allows connections to the issuer's host.
+    # The policy in template.yaml also allows connections to the issuer's host.
     "content-security-policy": f"default-src 'none'; script-src 'self' {_SCRIPTS}; "
     f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
     "manifest-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -70,7 +70,7 @@ _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """File of the page, also compressed, with its headers."""
+    """Page file with its headers, plain and compressed."""
 
     content: bytes
     packed: bytes
@@ -78,7 +78,7 @@ class File:
 
     @classmethod
     def of(cls, path: str, content: bytes) -> "File":
-        """Return *content* as CloudFront would serve it at *path*."""
+        """Return *content* in the form in which CloudFront serves it at *path*."""
         kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
         is_text = kind.startswith("text/") or kind == "application/json"
         headers = {
@@ -93,28 +93,28 @@ class File:
         return cls(content, gzip.compress(content, mtime=0), headers)
 
     def response(self, headers: Headers) -> Response:
-        """Return the file in the encoding that *headers* accept."""
+        """Return the file in an encoding that the request *headers* accept."""
         if "gzip" not in headers.get("accept-encoding", ""):
             return Response(self.content, headers=self.headers)
         return Response(self.packed, headers=self.headers | {"content-encoding": "gzip"})
 
 
 def _document(path: str) -> str:
-    """Return the document for *path*: the operators' console or the page."""
+    """Return the document for *path*: the operators' console or the users' page."""
     is_operators = path == OPERATOR_PREFIX or path.startswith(f"{OPERATOR_PREFIX}/")
     return OPERATOR_INDEX if is_operators else INDEX
 
 
 @cache
 def _packet_path() -> re.Pattern[str]:
-    """Return the pattern of a packet's path, from the function in template.yaml."""
+    """Return the pattern for packet paths, from the CloudFront function in template.yaml."""
     code = read_template()["Resources"]["PagePaths"]["Properties"]["FunctionCode"][0]
     (form,) = _PACKET_TEST.findall(code)
     return re.compile(form)
 
 
 def _is_crawler(scope: Scope) -> bool:
-    """Return whether a chat's crawler visits a packet, by the rule in template.yaml."""
+    """Return whether a chat's crawler requests a packet, by the rule in template.yaml."""
     headers = Headers(scope=scope)
     return (
         _packet_path().fullmatch(scope["path"]) is not None
@@ -125,7 +125,7 @@ def _is_crawler(scope: Scope) -> bool:
 
 
 def with_issuer(page: ASGIApp, issuer: str) -> ASGIApp:
-    """Return *page* with the policy of template.yaml, which allows connections to the issuer."""
+    """Return *page* with a policy that allows connections to *issuer*, as in template.yaml."""
     address = urlsplit(issuer)
     there = f"connect-src 'self' {address.scheme}://{address.netloc}".encode()
 
@@ -144,8 +144,8 @@ def with_issuer(page: ASGIApp, issuer: str) -> ASGIApp:
 
 
 def limits(parameters: Mapping[str, str]) -> dict[str, int]:
-    """Return the limits in fen for the page, by default the template's."""
-    # The proxies that import this module start without the package.
+    """Return the page's limits in fen; the template has the defaults."""
+    # Import lazily, because proxies that import this module run without this package.
     from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
 
     names = {
@@ -158,7 +158,7 @@ def limits(parameters: Mapping[str, str]) -> dict[str, int]:
 
 
 def unit(parameters: Mapping[str, str]) -> dict[str, str | int]:
-    """Return the unit of account for the page, by default the template's."""
+    """Return the page's unit of account; the template has the default."""
     names = {"name": "UnitName", "symbol": "UnitSymbol", "decimals": "UnitDecimals"}
     told = {key: _parameter(name, parameters) for key, name in names.items()}
     return {**told, "decimals": int(told["decimals"])}
@@ -169,10 +169,10 @@ def _parameter(name: str, parameters: Mapping[str, str]) -> str:
 
 
 class Page:
-    """ASGI application: the files of the page in *folder*, and *api* for everything else.
+    """ASGI application that serves the page in *folder*, and forwards other requests to *api*.
 
-    *config* is its /config.json. It reads the files on every request, so a rebuilt page is served
-    at once.
+    *config* is the content of /config.json. The application reads files on every request, so it
+    serves a rebuilt page immediately.
     """
 
     def __init__(self, folder: Path, api: ASGIApp, config: Mapping[str, object] = CONFIG) -> None:
@@ -212,6 +212,6 @@ class Page:
         try:
             file = (self._folder / path.lstrip("/")).resolve()
             is_ours = file.is_relative_to(self._folder) and file.is_file()
-        except (OSError, ValueError):  # No file can have this path.
+        except (OSError, ValueError):  # The path cannot name a file.
             return None
         return File.of(path, file.read_bytes()) if is_ours else None

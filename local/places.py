@@ -1,4 +1,4 @@
-"""Paths of the repository, its tools, and the one folder for everything built here."""
+"""Paths of the repository, its tools, and the folder for all build results."""
 
 import json
 import os
@@ -16,7 +16,7 @@ STATES = LOCAL / "state"
 PAGE = ROOT / "web" / "dist"
 
 _VENVS = LOCAL / "venv"
-# The emulator runs the Lambda functions with its own interpreter.
+# The emulator runs the Lambda functions with the interpreter that runs the emulator.
 LAMBDA_PYTHON = _VENVS / "aws" / "bin" / "python"
 SAM = _VENVS / "sam" / "bin" / "sam"
 SAM_SETTINGS = LOCAL / "sam"
@@ -26,7 +26,7 @@ UV = _VENVS / "uv" / "bin" / "uv"
 def running_stack() -> dict[str, Any]:
     """Return the stack.json of the stack that `make up` or `make run` started. Raises StackError.
 
-    REDPACKET_STATE names the folder of another stack, as for the command `redpacket`.
+    REDPACKET_STATE names another stack's folder, as for the command `redpacket`.
     """
     given = os.environ.get("REDPACKET_STATE")
     for folder in (Path(given),) if given else (STATES / "up", STATES / "run"):
@@ -38,9 +38,9 @@ def running_stack() -> dict[str, Any]:
 
 
 def cache_server() -> str:
-    """Return the path of a real Valkey or Redis server: the wheel's, or else one on the PATH.
+    """Return the path of a Valkey or Redis server: from the wheel or, failing that, from the PATH.
 
-    CACHE_SERVER names another server, to test with the version of a deployment.
+    CACHE_SERVER names another server, for example the version of a deployment.
     """
     if given := os.environ.get("CACHE_SERVER"):
         return given

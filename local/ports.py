@@ -12,7 +12,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """One port for each program of a stack."""
+    """Port of each program in a stack."""
 
     simulators: dict[str, int]
     """Ports, keyed by provider."""
@@ -25,7 +25,7 @@ class Ports:
 
     @classmethod
     def default(cls) -> Self:
-        """Return the documented ports, or free ones if those are taken."""
+        """Return the documented ports, with a free port in place of each port that is in use."""
         simulators = {name: _free_port(setup.port) for name, setup in setups().items()}
         return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18446, 18447, 18448)))
 
@@ -37,7 +37,7 @@ class Ports:
 
 def _free_port(wanted: int = 0) -> int:
     with socket.socket() as probe:
-        # Like servers, treat a port whose last connections are closing as free.
+        # Like a server, treat a port with only closing connections as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, wanted))
@@ -48,7 +48,7 @@ def _free_port(wanted: int = 0) -> int:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Reserve *port* for a later program. Raises StackError if another program has it."""
+    """Reserve *port* for a program that starts later. Raises StackError if the port is in use."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""Programs of a stack, none of which can outlive it."""
+"""Programs of a stack; no program can outlive the stack."""
 
 import socket
 import subprocess
@@ -31,13 +31,13 @@ class Process:
         cwd: Path,
         listener: socket.socket | None = None,
     ) -> None:
-        """Start *command*, which serves *listener* (`local/serving.py`) if there is one."""
+        """Start *command*, which serves *listener*, if given (`local/serving.py`)."""
         self.name = name
         self.log = log
         self._pid_file = log.with_suffix(".pid")
         self._pid_file.unlink(missing_ok=True)
         with log.open("ab") as output:
-            # -I -S: the keeper needs only the standard library, and starts in 20 ms without more.
+            # With -I -S, the keeper starts in 20 ms; it needs only the standard library.
             self._keeper = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(KEEPER), str(self._pid_file), *command],
                 stdin=subprocess.PIPE,
@@ -49,11 +49,11 @@ class Process:
                 pass_fds=[listener.fileno()] if listener else [],
             )
         if listener:
-            listener.close()  # Now no process answers once the program has ended.
+            listener.close()  # Otherwise the port would stay open after the program ends.
 
     @property
     def pid(self) -> int:
-        """Return the process id of the program, once its keeper has started it."""
+        """Wait until the keeper has started the program, and return the program's process id."""
         while not (pid := self._pid_file.read_text() if self._pid_file.exists() else ""):
             if self._keeper.poll() is not None:
                 raise StackError(f"{self.name} did not start: read {self.log}{self.log_tail()}")
@@ -68,7 +68,7 @@ class Process:
             return None
 
     def wait_until(self, is_ready: Callable[[], bool], *, timeout_s: float) -> Self:
-        """Wait for *is_ready*; fail if the program ends or takes too long."""
+        """Wait for *is_ready*. Raises StackError if the program ends first or takes too long."""
         deadline = time.monotonic() + timeout_s
         while not is_ready():
             if self._keeper.poll() is not None:
@@ -98,7 +98,7 @@ class Process:
             self._keeper.stdin.close()
 
     def stop(self) -> None:
-        """End the program and wait for its end."""
+        """Stop the program, and wait until it has ended."""
         self.release()
         try:
             self._keeper.wait(STOP_TIMEOUT_S)
@@ -108,7 +108,7 @@ class Process:
 
 
 def stop_all(processes: Iterable[Process]) -> None:
-    """Stop *processes* at the same time, the last one started first."""
+    """Stop *processes* concurrently, in reverse order of their start."""
     backwards = list(processes)[::-1]
     for process in backwards:
         process.release()

@@ -1,6 +1,6 @@
 """Step of `make check` that compares the contract with the last release and checks commits.
 
-The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
+The last release is the commit that set `__version__` in `shared/redpacket/__init__.py`, because a
 clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. A folder
 without Git has nothing to compare. A shallow clone first fetches the rest of its history.
 """
@@ -34,7 +34,7 @@ def check(root: Path) -> str:
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         _fetch_history(root)
-    # An uncommitted change of the version begins a new release with this tree.
+    # An uncommitted version change makes this tree a new release.
     is_new = bool(_git(root, "diff", "--name-only", "HEAD", *_CHANGED))
     since = "HEAD" if is_new else last_release(root)
     broken = long_subjects(root, f"{since}..")
@@ -47,13 +47,13 @@ def check(root: Path) -> str:
 
 
 def last_release(root: Path, at: str = "HEAD") -> str:
-    """Return the commit that set the version of *at*, or "" if that version promises nothing."""
+    """Return the commit that set the version at *at*, or "" if the version promises nothing."""
     commit = _git(root, "log", "-1", "--format=%h", at, *_CHANGED)
     return commit if _PROMISED.search(_git(root, "show", f"{commit}:{SOURCE}")) else ""
 
 
 def long_subjects(root: Path, commits: str) -> list[str]:
-    """Return the subjects that are too long; merges are left out, because a tool names them."""
+    """Return subjects that are too long; skip merges, whose subjects a tool writes."""
     subjects = _git(root, "log", "--no-merges", "--format=%h %s", commits).splitlines()
     longer = (each for each in subjects if len(each.partition(" ")[2]) > SUBJECT_MAX)
     return [f"a subject has more than {SUBJECT_MAX} characters: {each}" for each in longer]
@@ -70,7 +70,7 @@ def _fetch_history(root: Path) -> None:
 
 
 def _git(root: Path, *words: str) -> str:
-    # A container's checkout may belong to another user.
+    # In a container, the checkout may belong to another user.
     command = ["git", "-c", f"safe.directory={root.resolve()}", *words]
     run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     return run.stdout.strip()

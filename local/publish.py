@@ -1,13 +1,13 @@
-"""Upload of the built page into the bucket of a deployed stack.
+"""Upload of the built page to a deployed stack's bucket.
 
 python -m local.publish redpacket-dev
 
-With `--staging`, the page is uploaded beside the public one; the header `x-page-stage: staging`
-shows it. Otherwise, the previous page's assets stay, so that an open page still finds them.
+With `--staging`, the upload goes beside the public page; requests with the header
+`x-page-stage: staging` see it. A public upload keeps the previous assets, which open pages may
+still load.
 
-`aws s3 sync` cannot replace this module. It does not order uploads, so a document could name a
-missing asset. It also needs one call for each kind of `Cache-Control`, whose rule is in
-`local/page.py`.
+`aws s3 sync` cannot replace this module. It does not order uploads, so a document could reference a
+missing asset. It also needs one call for each `Cache-Control` value (see `local/page.py`).
 """
 
 import argparse
@@ -32,7 +32,7 @@ STAGING = "staging"
 def publish(
     store: "S3Client", bucket: str, config: dict[str, Any], *, is_staging: bool = False
 ) -> list[str]:
-    """Upload the page and its configuration; return the keys. The documents are uploaded last."""
+    """Upload the page and its configuration, documents last; return the keys."""
     files = [file for file in sorted(places.PAGE.rglob("*")) if file.is_file()]
     contents = {f"/{file.relative_to(places.PAGE).as_posix()}": file.read_bytes() for file in files}
     if not contents.keys() >= set(DOCUMENTS):
@@ -54,13 +54,13 @@ def publish(
 
 
 def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> dict[str, str]:
-    """Return the users' sign-in: through a provider, the stack's user pool, or the given issuer."""
+    """Return the users' sign-in: with a provider, the stack's user pool, or the given issuer."""
     for setup in setups().values():
         if provider_auth := setup.auth(parameters):
             return provider_auth
     if "UserPoolClientId" in outputs:
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
-        # Its access tokens have no nickname; the authorizer accepts both.
+        # Access tokens from the user pool have no nickname; the authorizer accepts both kinds.
         auth = {"client_id": outputs["UserPoolClientId"], "token": "id_token"}
     else:
         issuer = parameters["JwtIssuer"]
@@ -75,11 +75,11 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
 def _operators_auth(
     outputs: dict[str, str], parameters: dict[str, str], region: str
 ) -> dict[str, str] | None:
-    """Return the operators' sign-in to the console, or None if it is the users' sign-in."""
+    """Return the operators' sign-in to the console, or None if operators sign in like users."""
     issuer = parameters.get("OperatorIssuer", "")
     if client_id := outputs.get("ConsoleClientId"):
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
-        # Only its ID tokens have groups as scopes.
+        # Only ID tokens from the user pool have groups as scopes.
         token = "id_token"  # noqa: S105 - a kind of token
     elif issuer:
         client_id = parameters.get("OperatorClientIds", "").split(",")[0]
@@ -93,7 +93,7 @@ def _operators_auth(
 def configuration(
     outputs: dict[str, str], parameters: dict[str, str], region: str
 ) -> dict[str, Any]:
-    """Return /config.json of a stack."""
+    """Return the content of a stack's /config.json."""
     auth = _auth(outputs, parameters, region)
     covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
     channels = [name for name, setup in setups().items() if parameters.get(setup.enabled_by)]
@@ -128,7 +128,7 @@ def publish_to(stack_name: str, session: boto3.Session, *, is_staging: bool = Fa
 
 
 def main() -> None:
-    """Publish to the stack that the command line names, in the AWS account of its environment."""
+    """Publish to the stack on the command line, in the AWS account that the environment selects."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("stack")
     arguments.add_argument("--staging", action="store_true")

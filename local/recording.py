@@ -1,7 +1,7 @@
-"""Recorder of docs/tour.webp and pictures of its scenes on the `make up` stack.
+"""Recorder of docs/tour.webp, and of pictures of its scenes, on the `make up` stack.
 
-The scenes are opening with a face and thanks, the sender's notices, a round of rain with its
-podium, console, stage and proof.
+The scenes show a user who opens a packet with a sticker and says thanks, the sender's notices, a
+rain round with its podium, the console, the stage, and the proof.
 
 make docs RECORD=1
 """
@@ -33,7 +33,7 @@ FRAME_MS = 125
 STILL_MS = 1800
 HOUR_MS = 3_600_000
 ROUND_AHEAD_MS = 15_000
-"""Time to load the campaign's page before its round begins."""
+"""Milliseconds between planning a round and its start, so that the campaign page can load."""
 SENDER = {"sub": f"mother-{uuid.uuid4().hex[:6]}", "nickname": "妈妈"}
 NAME = "小美"
 CROWD = ("小李", "阿强", "Mia", "老王", "Tom", "小红", "Ken", "佳佳")
@@ -42,14 +42,14 @@ Shot = tuple[float, bytes]
 
 
 class Film:
-    """Frames of all scenes on one background."""
+    """Film that collects the frames of all scenes on one background."""
 
     def __init__(self) -> None:
         self._frames: list[Image.Image] = []
         self._durations: list[int] = []
 
     def add(self, shots: list[Shot], speed: float = 1) -> None:
-        """Add a scene, *speed* times as fast: at most eight frames a second; the last one stays."""
+        """Add a scene at *speed*, at most eight frames a second; the last frame stays longer."""
         shots = [(at_s / speed, picture) for at_s, picture in shots]
         kept: list[Shot] = []
         for at_s, picture in shots:
@@ -116,13 +116,13 @@ def _film(page: Page, act: Callable[[], None]) -> list[Shot]:
     act()
     session.send("Page.stopScreencast")
     session.detach()
-    # Add the final frame without motion.
+    # Add a final still frame.
     shots.append((time.monotonic(), page.screenshot(type="jpeg", quality=95)))
     return shots
 
 
 class Stage:
-    """Stack with the data of the scenes."""
+    """Running stack, and the calls that create data for the scenes."""
 
     def __init__(self, api: str) -> None:
         self.api = api
@@ -131,7 +131,7 @@ class Stage:
         self.campaign_id = f"gala-{uuid.uuid4().hex[:6]}"
 
     def client(self, sub: str, **claims: str) -> Client:
-        """Return the API for the user *sub*."""
+        """Return an API client for the user *sub*."""
         token = Client(self.api).post("/dev/tokens", {"sub": sub, **claims})["token"]
         return Client(self.api, token)
 
@@ -152,7 +152,7 @@ class Stage:
         self.operator.put(path, body)
 
     def plan_round(self) -> list[str]:
-        """Plan a round of rain, and return its packets."""
+        """Plan a rain round, and return its packets."""
         starts_at_ms = int(time.time() * 1000) + ROUND_AHEAD_MS
         body = {"starts_at_ms": starts_at_ms, "seconds": 10, "packets": 3}
         body |= {"total_fen": 30_000, "count": 20}
@@ -161,7 +161,7 @@ class Stage:
         return packet_ids
 
     def send_rain(self) -> list[str]:
-        """Send packets of the campaign that are open at once."""
+        """Send campaign packets that open immediately."""
         rain = {"kind": "lucky", "total_fen": 50_000, "count": 100, "greeting": "恭喜发财"}
         rain["campaign_id"] = self.campaign_id
         return [str(self.operator.post("/admin/packets", rain)["packet_id"]) for _ in range(5)]
@@ -181,7 +181,7 @@ def main() -> None:
     packet_id = stage.send()
     stage.plan()
     stage.grab(packet_id, CROWD[:2])
-    # Set a name, because the page asks nameless users for one after their first amount.
+    # Set a nickname, because the page asks users without one after their first amount.
     reader = {"sub": f"bob-{uuid.uuid4().hex[:6]}", "nickname": ""}
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
@@ -229,7 +229,7 @@ def main() -> None:
 
 def _open(page: Page) -> None:
     page.wait_for_timeout(1200)
-    # The coin is animated, so it is never still enough for a click.
+    # Force the click, because the animated coin never stays still.
     page.get_by_role("button", name="拆开红包").click(force=True)
     page.locator(".amount").wait_for()
     sheet = page.get_by_role("dialog", name="让大家认出你")

@@ -1,6 +1,6 @@
-"""Reference of the API: openapi.json, rendered by Swagger UI as one page.
+"""API reference: one page with openapi.json, rendered by Swagger UI.
 
-The page needs no server, because it opens as a file.
+The page needs no server, because browsers can open it as a file.
 """
 
 import json
@@ -28,7 +28,7 @@ _HTML: Final = """\
 
 
 def main() -> None:
-    """Write the page, with the renderer beside it."""
+    """Write the page, and copy Swagger UI beside the page."""
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     for name in _FILES:
         shutil.copy(_RENDERER / name, PAGE.parent)

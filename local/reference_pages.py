@@ -1,4 +1,4 @@
-"""Writer of the generated tables of docs/, for example of parameters, alarms and functions."""
+"""Writer of generated tables in docs/, such as parameters, alarms, and functions."""
 
 import ast
 import itertools
@@ -20,7 +20,7 @@ FUNCTIONS = places.ROOT / "docs" / "reference" / "functions.md"
 DECISIONS = places.ROOT / "docs" / "adr" / "README.md"
 
 PIN = re.compile(r"([\w-]+)[^#]*==\S+ # (.+)")
-"""Pinned package with its reason."""
+"""Pattern for a pinned package and its reason."""
 
 _PACKAGE = places.ROOT / "shared" / "redpacket"
 _SETTINGS_CLASSES = [
@@ -29,11 +29,11 @@ _SETTINGS_CLASSES = [
 ]
 
 _PAGE_OF_ALARM = " Runbook - docs/runbook/"
-"""Separator of an alarm's description from its page in the runbook."""
+"""Separator between an alarm's description and its runbook page."""
 
 
 def parameters() -> str:
-    """Return one table for each group of parameters."""
+    """Return one table for each parameter group."""
     template = read_template()
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     lines = []
@@ -60,7 +60,7 @@ def _row(name: str, parameter: dict[str, Any]) -> str:
 
 
 def alarms() -> str:
-    """Return the index of alarms: the condition of each, and its page in the runbook."""
+    """Return the alarm index, with each alarm's condition and runbook page."""
     lines = ["| Alarm | Fires when | Page |", "|---|---|---|"]
     for name, resource in read_template()["Resources"].items():
         if resource["Type"] == "AWS::CloudWatch::Alarm":
@@ -71,7 +71,7 @@ def alarms() -> str:
 
 
 def settings() -> str:
-    """Return a table of the functions' variables, with the functions and the meaning of each."""
+    """Return a table of environment variables, with the functions that get them and the meaning."""
     template = read_template()
     common = template["Globals"]["Function"]["Environment"]["Variables"]
     variables = {
@@ -89,7 +89,7 @@ def settings() -> str:
 
 
 def _meanings() -> dict[str, str]:
-    """Return the docstring of each variable of the settings' classes."""
+    """Return the docstring of each variable in the settings classes."""
     meanings: dict[str, str] = {}
     for file in _SETTINGS_CLASSES:
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -106,7 +106,7 @@ def _meanings() -> dict[str, str]:
 
 
 def dependencies() -> str:
-    """Return one table for each file of pins, with the reason beside each pin."""
+    """Return one table for each requirements file, with the reason for each pin."""
     lines = []
     for file in sorted(places.ROOT.glob("*/*.in"), reverse=True):
         title, *pins = file.read_text(encoding="utf-8").splitlines()
@@ -118,7 +118,7 @@ def dependencies() -> str:
 
 
 def decisions() -> str:
-    """Return the index of decisions: number, title, date and status."""
+    """Return the decision index: number, title, date, and status."""
     lines = ["| Number | Decision | Date | Status |", "|---|---|---|---|"]
     for file in sorted(DECISIONS.parent.glob("0*.md")):
         title, _, status = file.read_text(encoding="utf-8").splitlines()[:3]
@@ -129,7 +129,7 @@ def decisions() -> str:
 
 
 def webhooks() -> str:
-    """Return a table of the events: meaning, and fields of `data`, as the contract has them."""
+    """Return a table of the contract's events, with their meaning and the fields in `data`."""
     contract = json.loads((places.ROOT / "openapi.json").read_text(encoding="utf-8"))
     lines = ["| Type | Event | `data` |", "|---|---|---|"]
     for name, path in contract["webhooks"].items():
@@ -146,7 +146,7 @@ _WRITES = {"PutItem", "UpdateItem", "DeleteItem"}
 
 
 def functions() -> str:
-    """Return a table of the functions: layer, and the role's rights to tables and queues."""
+    """Return a table of functions, with the layer and the permissions for tables and queues."""
     resources = read_template()["Resources"]
     lines = [
         "| Function | Layer | Reads | Writes | Receives | Sends |",
@@ -176,7 +176,7 @@ def functions() -> str:
 
 
 def _rights(policies: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any part of a template
-    """Yield each action with the logical name of each of its resources."""
+    """Yield each action with the logical name of each resource that it applies to."""
     if isinstance(policies, list):
         for each in policies:
             yield from _rights(each)
@@ -197,11 +197,11 @@ TABLES = {
     WEBHOOKS: ("webhooks", webhooks),
     DECISIONS: ("decisions", decisions),
 }
-"""Mark and writer of the generated part in each page."""
+"""Marker and writer of the generated part, keyed by page."""
 
 
 def filled(page: Path) -> str:
-    """Return a page with the tables of the current template."""
+    """Return a page's text with current tables."""
     mark, table = TABLES[page]
     begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
@@ -209,7 +209,7 @@ def filled(page: Path) -> str:
 
 
 def main() -> None:
-    """Write the pages."""
+    """Write the generated tables into the pages."""
     for page in TABLES:
         page.write_text(filled(page), encoding="utf-8")
         print(f"Wrote {page.relative_to(places.ROOT)}")

@@ -1,9 +1,9 @@
 """Steps of `make deploy` around `sam deploy`: checks, the release stamp, and old versions.
 
-For China it also omits conditions that CloudFormation does not support there. A function's alias
-points to a published version. SAM publishes a version only if the function's text in the template
-has changed. A changed value of a parameter or a reference is not enough. Therefore each deployment
-writes its own time into the built template.
+For China, the stamp step also omits conditions that CloudFormation does not support there. A
+function's alias points to a published version. SAM publishes a version only if the function's text
+in the template changes, and ignores changed values of parameters and references. Each deployment
+therefore writes its time into the built template.
 
 python -m local.release platform|stamp|prune dev|prod
 """
@@ -35,21 +35,21 @@ _MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
 
 
 def settings_of(stage: str, root: Path = places.ROOT) -> dict[str, Any]:
-    """Return the settings of samconfig.toml for `sam deploy`."""
+    """Return the `sam deploy` settings from samconfig.toml."""
     config = tomllib.loads((root / "samconfig.toml").read_text(encoding="utf-8"))
     given: dict[str, Any] = config.get(stage, {}).get("deploy", {}).get("parameters", {})
     return given
 
 
 def overrides_of(stage: str, root: Path = places.ROOT) -> dict[str, str]:
-    """Return the template's parameters that samconfig.toml sets."""
+    """Return the template parameters that samconfig.toml sets."""
     overrides = settings_of(stage, root).get("parameter_overrides", "")
     words = shlex.split(overrides) if isinstance(overrides, str) else overrides
     return dict(word.partition("=")[::2] for word in words)
 
 
 def architecture(stage: str, root: Path = places.ROOT) -> str:
-    """Return the processor of this machine, or the one in samconfig.toml or the template."""
+    """Return the processor in samconfig.toml or the template; for stage local, this machine's."""
     if stage == "local":
         return machine()
     chosen = overrides_of(stage, root)
@@ -58,7 +58,7 @@ def architecture(stage: str, root: Path = places.ROOT) -> str:
 
 
 def check_layers(expected: str, built: Path = BUILT) -> None:
-    """Raise StackError if a library of a layer is for another processor."""
+    """Raise StackError if a layer contains a library for another processor."""
     libraries = sorted(built.glob("*Layer/**/*.so"))
     if not libraries:
         raise StackError(f"no layer is built in {built.name}: run `make build`")
@@ -78,11 +78,11 @@ NOT_IN_CHINA = frozenset(
         *("NamePool", "OperatorsInPool"),
     }
 )
-"""Conditions with types that are unknown in China: a template that names them may be refused."""
+"""Conditions with resource types that China lacks; CloudFormation may refuse such a template."""
 
 
 def without(conditions: frozenset[str], part: Any) -> Any:  # noqa: ANN401 - any part of a template
-    """Return *part* of a template in its long form as if none of *conditions* could hold."""
+    """Return *part* of a long-form template, simplified as if all *conditions* were false."""
     if isinstance(part, list):
         return [without(conditions, item) for item in part]
     if not isinstance(part, dict):
@@ -97,7 +97,7 @@ def without(conditions: frozenset[str], part: Any) -> Any:  # noqa: ANN401 - any
 
 
 def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
-    """Write *release* into the environment of all functions of the built template."""
+    """Write *release* into the environment of all functions in the built template."""
     path = built / "template.yaml"
     stamped = yaml.safe_load(path.read_text(encoding="utf-8"))
     if region.startswith("cn-"):
@@ -107,11 +107,11 @@ def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
 
 
 VERSIONS_KEPT = 2
-"""Number of versions that remain behind the alias, for a rollback."""
+"""Number of versions older than the alias's version to keep, for a rollback."""
 
 
 def prune(stack_name: str, session: boto3.Session) -> int:
-    """Delete the older versions of a stack's functions; return their number.
+    """Delete older versions of a stack's functions; return the number of deleted versions.
 
     SAM retains every published version, and with SnapStart each may be billed.
     """
@@ -140,7 +140,7 @@ def _old_versions(functions: "LambdaClient", name: str, alias_name: str) -> list
 
 
 def main(command: str, stage: str) -> None:
-    """Print the platform of the layers, prepare a deployment, or delete old versions after it."""
+    """Print the layers' platform, prepare a deployment, or delete old versions afterward."""
     expected, settings = architecture(stage), settings_of(stage)
     session = boto3.Session(region_name=settings.get("region"))
     if command == "platform":

@@ -1,10 +1,10 @@
-"""Files of a stack that `sam local invoke` needs: the variables of its functions.
+"""Command that writes a stack's function variables into a file for `sam local invoke`.
 
 python -m local.sam_env dev|prod|local
 
-For the local stack it also writes a copy of the built template, because SAM passes no variable that
-a template lacks, and ours names no endpoint and no processor of this machine. The file of variables
-contains keys and passwords: only its owner may read it, and Git ignores it.
+For the local stack, the command also writes a copy of the built template with the emulator's
+endpoint and this machine's processor, because SAM passes only variables that a template declares.
+The file of variables contains keys and passwords: only the owner may read it, and Git ignores it.
 """
 
 import json
@@ -30,22 +30,20 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 Variables = dict[str, dict[str, str]]
-"""Variables of each function, keyed by its logical id."""
+"""Environment variables of each function, keyed by logical id."""
 
 ENV_FILE = places.LOCAL / "env.json"
 BUILT = places.ROOT / ".aws-sam" / "local" / "build" / "template.yaml"
-"""Template that `make build STAGE=local` makes. Its copy is in the same folder, for its relative
-paths.
-"""
+"""Template from `make build STAGE=local`. The copy is in the same folder to keep relative paths."""
 TEMPLATE_FILE = BUILT.with_name("invoke.yaml")
-# Docker Desktop runs its containers in a virtual machine, which reaches this machine by a name.
+# Docker Desktop runs containers in a virtual machine, which reaches this machine under a name.
 _FROM_CONTAINERS = HOST if platform.system() == "Linux" else "host.docker.internal"
 
 
 def read_variables(
     stacks: "CloudFormationClient", functions: "LambdaClient", stack_name: str
 ) -> Variables:
-    """Return the variables of each function of a stack, keyed by logical id."""
+    """Return the variables of each function in a stack, keyed by logical id."""
     pages = stacks.get_paginator("list_stack_resources").paginate(StackName=stack_name)
     names = {
         resource["LogicalResourceId"]: resource["PhysicalResourceId"]
@@ -64,7 +62,7 @@ def read_variables(
 
 
 def read_local_variables(emulator: str) -> Variables:
-    """Return the variables of the local stack, with the emulator's address and keys."""
+    """Return the local stack's variables, with the emulator's address and keys."""
     found = read_variables(
         client_of(emulator, "cloudformation"), client_of(emulator, "lambda"), STACK_NAME
     )
@@ -72,17 +70,17 @@ def read_local_variables(emulator: str) -> Variables:
         "AWS_ENDPOINT_URL": emulator,
         "AWS_REGION": REGION,
         **{name.upper(): value for name, value in CREDENTIALS.items()},
-        "AWS_SESSION_TOKEN": "",  # Keys of the shell must not be used.
+        "AWS_SESSION_TOKEN": "",  # Never use the shell's keys.
     }
     return {
         name: {key: value.replace(HOST, _FROM_CONTAINERS) for key, value in (each | own).items()}
         for name, each in found.items()
-        if each  # The trigger of the operators' pool has none.
+        if each  # The operator pool's trigger has no variables.
     }
 
 
 def with_names(template: dict[str, Any], variables: Variables) -> dict[str, Any]:
-    """Return a copy of a template that declares all *variables*, for this machine's processor."""
+    """Return a copy of a template for this machine's processor that declares all *variables*."""
     resources = dict(template["Resources"])
     for name, each in variables.items():
         properties = resources[name]["Properties"]
@@ -97,14 +95,14 @@ def with_names(template: dict[str, Any], variables: Variables) -> dict[str, Any]
 
 
 def write(variables: Variables, path: Path) -> None:
-    """Write the file for its owner alone."""
+    """Write the file so that only the owner can read it."""
     path.unlink(missing_ok=True)
     with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         json.dump(variables, file, indent=2, ensure_ascii=False)
 
 
 def _write_local() -> Variables:
-    """Write the copy of the template, and return the variables of the running stack."""
+    """Write the copy of the template, and return the running stack's variables."""
     if not BUILT.exists():
         raise StackError("no functions are built for this machine: run `make build STAGE=local`")
     variables = read_local_variables(places.running_stack()["emulator"])
@@ -115,7 +113,7 @@ def _write_local() -> Variables:
 
 
 def main() -> None:
-    """Write the files of the stage that the command names."""
+    """Write the files for the stage on the command line."""
     (stage,) = sys.argv[1:]
     if stage == "local":
         variables = _write_local()

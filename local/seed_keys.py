@@ -1,4 +1,4 @@
-"""Seed keys: every stack has its own; tests and benches use published keys."""
+"""Seed keys. Every stack has its own keys; tests and benchmarks use published keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PUBLISHED_SEEDS = SeedKeys.parse(PUBLISHED_SEED_KEYS)
 
 
 def seed_keys_of(stack: Stack) -> SeedKeys:
-    """Return the keys that seal a stack's seeds, from its functions' settings."""
+    """Return the keys that seal a stack's seeds; read them from the functions' settings."""
     functions = stack.aws("lambda")
     grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     return SeedKeys.parse(grab["Environment"]["Variables"]["SEED_KEYS"])

@@ -1,4 +1,4 @@
-"""Server for one program of the local stack, which runs until the process is stopped."""
+"""Server for one program in the local stack; it runs until the process stops."""
 
 import os
 import socket
@@ -16,9 +16,9 @@ def serve(
     host: str = HOST,
     is_proxy: bool = False,
 ) -> None:
-    """Serve to this machine alone by default. A proxy keeps the headers that it passes on.
+    """Serve, by default only to this machine. A proxy adds no Date header.
 
-    If the stack has already taken the port (`LISTEN_FD`), serve that socket.
+    If the stack has already reserved the port, serve the socket in `LISTEN_FD`.
     """
     config = uvicorn.Config(
         application,

@@ -1,4 +1,4 @@
-"""Local redpacket stack: cache, AWS emulator, deployed template, and one address."""
+"""Local redpacket stack: cache, AWS emulator, deployed template, and front."""
 
 import fcntl
 import json
@@ -39,27 +39,27 @@ from local.processes import Process, stop_all
 from local.publish import configuration
 from redpacket.platform.unit import Unit
 
-# Seconds of a cold start on a busy machine; usually well under one each.
+# Maximum seconds for each program to start; usually well under one, but not on a busy machine.
 START_TIMEOUT_S = 60.0
 REGION = "us-east-1"
 FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
-# The emulator's root user, with all permissions. Functions have the permissions of their roles.
+# The emulator's root user, who has all permissions. Functions have only their roles' permissions.
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 WAIT_SCALE = 2 / 900
-"""Scale of the state machine's waits: 15 minutes become 2 seconds."""
+"""Factor for the state machine's waits: 15 minutes become 2 seconds."""
 
 CACHE = "cache"
 EMULATOR = Path(__file__).with_name("emulator.py")
 STOPPED = "emulator.stopped"
-"""Folder, in the state folder, with the files that a stopped emulator left."""
+"""Subfolder of the state folder with the files of a stopped emulator."""
 
 
 def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
-    """Return the boto3 client of *service* at an emulator's address."""
-    # Ignore a profile in the caller's environment: it is for the real AWS, and may not exist.
+    """Return a boto3 client for *service* at an emulator's address."""
+    # Ignore the caller's AWS profile, because it is for the real AWS, or may not exist.
     nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
-    # The types of boto3 require a literal name of the service.
+    # The boto3 types require a literal service name.
     session: Any = boto3.session.Session(botocore_session=nobody)
     return session.client(
         service,
@@ -71,7 +71,7 @@ def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its 
 
 
 class Stack:
-    """Running stack and its state folder; it stops when its block or this process ends."""
+    """Running stack and its state folder; the stack stops when the `with` block or process ends."""
 
     def __init__(
         self,
@@ -85,11 +85,10 @@ class Stack:
         access: Access | None = None,
         sources: Path = places.ROOT,
     ) -> None:
-        """Prepare a stack; with *hold_ms* transactions conflict, unlike the emulator's own.
+        """Prepare a stack; with *hold_ms*, transactions conflict as in DynamoDB.
 
-        With *hosts_page* the stack also has the bucket and the distribution of the page. With
-        *has_alarms* the stack also evaluates the alarms. *sources* is the tree whose template and
-        code the stack deploys.
+        With *hosts_page*, the stack also has the page's bucket and distribution. With *has_alarms*,
+        the stack also evaluates the alarms. The stack deploys the template and code in *sources*.
         """
         self._access, self._sources = access or Access(), sources
         self._providers: dict[str, str] = {}
@@ -98,7 +97,7 @@ class Stack:
         self._hold_ms = hold_ms
         self._hosts_page = hosts_page
         self._has_alarms = has_alarms
-        # The address that every part uses for AWS: the emulator, or a proxy before it.
+        # The port that every part uses for AWS: the emulator's port, or a proxy's port.
         self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
         self._say = say
@@ -111,32 +110,32 @@ class Stack:
 
     @property
     def api(self) -> str:
-        """The base URL that clients use."""
+        """Base URL for API clients."""
         return f"http://{HOST}:{self.ports.front}"
 
     @property
     def page(self) -> str:
-        """The base URL for browsers, including phones in this network."""
+        """Base URL for browsers, including phones on this network."""
         return f"http://{self._access.host}:{self.ports.front}"
 
     @property
     def issuer(self) -> str:
-        """The developer's own issuer of users' tokens, or an empty string."""
+        """The developer's own issuer of user tokens, or an empty string."""
         return self._access.issuer
 
     @property
     def unit(self) -> Unit:
-        """The unit of account."""
+        """Unit of account."""
         return Unit.of(self._access.unit)
 
     @property
     def gateway(self) -> str:
-        """The address of the payment provider."""
+        """Address of the simulated payment provider."""
         return self._programs["gateway"]
 
     @property
     def wallet(self) -> str:
-        """The address of the host's wallet."""
+        """Address of the host's wallet."""
         return self._programs["wallet"]
 
     @property
@@ -158,18 +157,18 @@ class Stack:
 
     @property
     def _enabled(self) -> dict[str, Setup]:
-        """Setups of the providers that move the unit of account."""
+        """Setups of the providers that support the unit of account."""
         units = {"", self.unit.name}
         return {name: each for name, each in self._setups.items() if each.only_unit in units}
 
     @property
     def receiver(self) -> str:
-        """The address of the receiver of events."""
+        """Address of the webhook receiver."""
         return f"http://{HOST}:{self.ports.receiver}"
 
     @property
     def chat(self) -> str:
-        """The page of the group chats on simulated chat platforms."""
+        """Address of the page with group chats on simulated chat platforms."""
         return f"http://{HOST}:{self.ports.chat}"
 
     @property
@@ -178,18 +177,18 @@ class Stack:
 
     @property
     def redis_port(self) -> int:
-        """The port of the cache."""
+        """Port of the cache."""
         return self.ports.cache
 
     def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
-        """Return the boto3 client of the emulator's *service*; threads may share it."""
+        """Return a boto3 client for the emulator's *service*; threads may share the client."""
         with self._making:
             if service not in self._clients:
                 self._clients[service] = client_of(f"http://{HOST}:{self.aws_port}", service)
             return self._clients[service]
 
     def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
-        """Set how long transactions hold their items; requires a stack with conflicts."""
+        """Set the bounds of a transaction's hold; requires a stack that was made with *hold_ms*."""
         request = urllib.request.Request(
             f"http://{HOST}:{self.aws_port}{CONTROL}",
             data=json.dumps([shortest_ms, longest_ms]).encode(),
@@ -197,7 +196,7 @@ class Stack:
         urllib.request.urlopen(request, timeout=10).close()
 
     def token(self, sub: str, nickname: str | None = None, scope: str | None = None) -> str:
-        """Return a token of the development issuer for the user *sub*."""
+        """Return a token from the development issuer for the user *sub*."""
         return self._issuer.token(sub, nickname, scope).token
 
     def __enter__(self) -> Self:
@@ -219,9 +218,9 @@ class Stack:
         self.stop()
 
     def start(self) -> None:
-        """Start everything and return when the API answers."""
+        """Start all parts, and return when the API responds."""
         self._take_state_dir()
-        # Reserve the ports: the build takes minutes, and another stack must not take them.
+        # Reserve the ports now, because another stack could take them during the long build.
         for host, port in (
             (self._access.bind, self.ports.front),
             (HOST, self.ports.orchestration),
@@ -229,10 +228,10 @@ class Stack:
             self._listeners[port] = listen(host, port)
         url = issuer_url(self.ports.front)
         self._issuer = Issuer(self.state_dir / "issuer.pem", url)
-        # The keys of the product's own tokens, which the front also publishes.
+        # Create the keys for the product's own tokens; the front publishes them.
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
-        # The build takes longest and is independent of the rest.
+        # Start the other parts during the build, which takes the longest.
         with Building(self._say, self._log("build"), self._sources) as building:
             cache = self._start_cache()
             emulator = self._start_emulator()
@@ -245,7 +244,7 @@ class Stack:
             self._providers = self._store_secrets()
             built = building.finish()
         self._deploy(built)
-        # Start the log: this publishes its first head, and its stream is read from now on.
+        # Invoke the log function once, so that it publishes the first head.
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_orchestration()
@@ -260,14 +259,14 @@ class Stack:
         self.describe()
 
     def deploy(self, sources: Path, **parameters: str) -> None:
-        """Deploy the tree *sources* over the running release; functions read their secrets again.
+        """Deploy the tree *sources* over the running release; functions reload their secrets.
 
-        *parameters* replace the previous deployment's parameters, and stay.
+        *parameters* replace those of the previous deployment, and later deployments keep them.
         """
         with Building(self._say, self._log("build"), sources) as building:
             built = building.finish()
         self._providers |= parameters
-        # New versions, as with `make deploy`.
+        # Publish new function versions, like `make deploy`.
         self._deploy(built, {"RELEASE": str(time.time_ns())})
         self.describe()
 
@@ -295,7 +294,7 @@ class Stack:
         self._processes.clear()
         if self._lock:
             (self.state_dir / "stack.json").unlink(missing_ok=True)
-            # Delete the files last, because it takes a while and other stacks may already start.
+            # Delete the files last, because deletion takes a while. Another stack may start now.
             stopped = (self.state_dir / "emulator").replace(self.state_dir / STOPPED)
             self._lock.close()
             self._lock = None
@@ -310,7 +309,7 @@ class Stack:
         return f"http://{HOST}:{self.ports.orchestration}"
 
     def description(self) -> dict[str, Any]:
-        """Return the values that other programs need to use this stack, as in stack.json."""
+        """Return the content of stack.json, which other programs need to use this stack."""
         return {
             "api": self.api,
             "emulator": f"http://{HOST}:{self.ports.emulator}",
@@ -327,7 +326,7 @@ class Stack:
         }
 
     def ended(self) -> Process | None:
-        """Return a program that ended, or None; a cache that ended starts again without data."""
+        """Return a program that ended, or None; restart a cache that ended, without its data."""
         for process in self._processes:
             if process.is_running():
                 continue
@@ -382,7 +381,7 @@ class Stack:
             "--port": str(self.ports.cache),
             "--save": "",
             "--appendonly": "no",
-            # Like template.yaml: a full cache refuses writes instead of evicting packets.
+            # As in template.yaml, a full cache refuses writes instead of evicting packets.
             "--maxmemory-policy": "noeviction",
         }
         command = [places.cache_server(), *(part for pair in options.items() for part in pair)]
@@ -391,7 +390,7 @@ class Stack:
 
     def _start_emulator(self) -> Process:
         home = self.state_dir / "emulator"
-        # Inherit no variables, because its functions would see them, unlike on AWS.
+        # Inherit no variables, because functions would see them, unlike on AWS.
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -409,10 +408,10 @@ class Stack:
             "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
             "REDIS_HOST": HOST,
             "REDIS_PORT": str(self.ports.cache),
-            # The functions also get this variable.
+            # The emulator also passes this variable to functions.
             "AWS_ENDPOINT_URL": f"http://{HOST}:{self.aws_port}",
         }
-        # -P keeps modules beside it from being imported.
+        # With -P, Python does not import modules from the emulator's folder.
         command = [str(places.LAMBDA_PYTHON), "-P", str(EMULATOR)]
         return self._run("emulator", command, env, home)
 
@@ -432,7 +431,7 @@ class Stack:
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 
     def _start_counterparties(self) -> None:
-        """Start the payment providers and the host's receiver of events."""
+        """Start the simulated payment providers, and the host's webhook receiver."""
         started = {
             self.ports.receiver: self._start_receiver(),
             self.ports.chat: self._start_chat_platforms(),
@@ -465,7 +464,7 @@ class Stack:
         return self._run("receiver", command, env, places.ROOT)
 
     def _store_secrets(self) -> dict[str, str]:
-        """Store the providers' secrets for a deployer, and return the parameters that name them."""
+        """Store the providers' secrets, and return the parameters that name the secrets."""
         manager = self.aws("secretsmanager")
         chat = manager.create_secret(Name="chat", SecretString=self._chat_secret.read_text())
         parameters: dict[str, str] = {"ChatSecretArn": chat["ARN"]}
@@ -473,13 +472,13 @@ class Stack:
             parameters |= setup.parameters(self.state_dir, self._simulators[provider])
             for name, file in setup.secrets(self.state_dir).items():
                 if self._access.issuer and file == self.state_dir / "issuer.json":
-                    continue  # Another issuer does not publish the keys of the product's tokens.
+                    continue  # The developer's issuer does not publish these keys.
                 secret = manager.create_secret(Name=file.stem, SecretString=file.read_text())
                 parameters[name] = secret["ARN"]
         return parameters
 
     def _own_sign_in(self) -> dict[str, Any]:
-        """Return the page's sign-in at a developer's own issuer; operators sign in as always."""
+        """Return the page's sign-in with the developer's issuer; operators sign in as usual."""
         if not self._access.issuer:
             return {}
         given = {"JwtIssuer": self._access.issuer, "PageClientId": "page"}
@@ -498,7 +497,7 @@ class Stack:
         return self._run(setups()[provider].program, command, env, places.ROOT)
 
     def _start_orchestration(self) -> None:
-        """Start Athena and the tasks of the state machine."""
+        """Start the server for Athena and for the state machine's tasks."""
         command = [
             *(sys.executable, "-m", "local.orchestration"),
             *("--port", str(self.ports.orchestration)),
@@ -533,23 +532,23 @@ class Stack:
             "CacheUrl": f"redis://{HOST}:{self.ports.cache}",
             "JwtIssuer": self._access.issuer or development,
             "JwtAudience": self._access.audience,
-            # Operators keep the development issuer, from which the command gets its tokens.
+            # Operators use the development issuer, which the `redpacket` command requires.
             **(own if self._access.issuer else {}),
             "UnitName": self.unit.name,
             "UnitSymbol": self.unit.symbol,
             "UnitDecimals": str(self.unit.decimals),
             "ShareBaseUrl": self.page,
             "EmbedOrigins": self._access.embed,
-            # Reserved names that no internet host has (RFC 2606).
+            # These names are reserved and belong to no internet host (RFC 2606).
             "AvatarHosts": ",".join(AVATAR_HOSTS),
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "CallbackBaseUrl": self.api,
-            # Raise the limits: tests deposit in one day as much as a deployment does in months.
+            # Tests deposit as much in a day as a deployment does in months, so raise the limits.
             "ApprovalFen": "100000000,10000000000,10000000000",
             "RiskVerdicts": "true",
-            # Accept the published key, because examples and tests have ids that no stack created.
+            # Examples and tests contain ids that no stack created, so accept the published key.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
         }
 

@@ -1,9 +1,9 @@
-"""Deletion of a deployed stack with the resources that would block the deletion or outlive it.
+"""Deletion of a deployed stack, with resources that would block the deletion or remain after it.
 
 python -m local.teardown dev|prod [--all]
 
-Tables, secrets, the log's key, and the user pool hold money and names, and stay, unless --all
-declares that none of this data is real.
+Tables, secrets, the log's key, and the user pool contain money and names, so the command keeps
+them. With --all, which declares that no data is real, it deletes them, too.
 """
 
 import argparse
@@ -20,15 +20,15 @@ from local.errors import StackError
 from local.release import settings_of
 
 Resources = list[tuple[str, str]]
-"""Types and physical ids."""
+"""Type and physical id of each resource."""
 
 LOOK_S, LOOKS_MAX = 15, 240
 KEY_WAITS_DAYS = 7
-"""Minimum days that KMS allows between a key's deletion request and its end."""
+"""Days until KMS deletes a key after the request, the minimum that KMS allows."""
 
 
 def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a client of AWS
-    """Wait for the end of a stack. Raises StackError if the stack remains."""
+    """Wait until a stack is deleted. Raises StackError if the deletion fails."""
     looks = {"Delay": LOOK_S, "MaxAttempts": LOOKS_MAX}
     try:
         cloud.get_waiter("stack_delete_complete").wait(StackName=stack_id, WaiterConfig=looks)
@@ -37,7 +37,7 @@ def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a c
 
 
 class Teardown:
-    """Deletion of one stack; it can be repeated, even after the stack itself is deleted."""
+    """Deletion of one stack, which a caller can repeat, even after the stack itself is deleted."""
 
     def __init__(self, stack_name: str, session: boto3.Session, say: Callable[[str], None]) -> None:
         self._stack_name = stack_name
@@ -48,7 +48,7 @@ class Teardown:
         self._resources = self._read()
 
     def run(self, *, has_all: bool) -> None:
-        """Empty resources as needed, delete the stack, and with *has_all* the rest."""
+        """Empty resources as needed, and delete the stack; with *has_all*, also delete the rest."""
         if self._is_there:
             self._delete_stack()
         elif not has_all:
@@ -57,7 +57,7 @@ class Teardown:
             self._delete_kept()
 
     def _delete_stack(self) -> None:
-        """Remove everything that would block the deletion, then delete the stack."""
+        """Remove everything that would block the deletion of the stack, then delete the stack."""
         for bucket in self._of("AWS::S3::Bucket"):
             self._empty(bucket)
         self._delete_databases()
@@ -101,7 +101,7 @@ class Teardown:
         return [name for each, name in self._resources if each == kind]
 
     def _empty(self, name: str) -> None:
-        """Delete all objects with their versions."""
+        """Delete all object versions in a bucket."""
         store = self._session.resource("s3")
         try:
             store.Bucket(name).object_versions.delete()
@@ -111,7 +111,7 @@ class Teardown:
         self._say(f"emptied bucket {name}")
 
     def _delete_databases(self) -> None:
-        """Delete the databases of runs, which reconciliation creates outside the stack."""
+        """Delete the databases that reconciliation creates outside the stack."""
         glue: Any = self._session.client("glue")
         prefix = f"redpacket_{self._stack_id.rpartition('/')[2].replace('-', '_')}_"
         of_stack = set(self._of("AWS::Glue::Database"))
@@ -122,7 +122,7 @@ class Teardown:
                     self._say(f"deleted database {database['Name']}")
 
     def _kept(self) -> dict[str, Callable[[str], object]]:
-        """Return the deletion call of each type that the template retains."""
+        """Return the deletion calls for retained resources, keyed by resource type."""
         tables, secrets = self._session.client("dynamodb"), self._session.client("secretsmanager")
         keys: Any = self._session.client("kms")
         pools: Any = self._session.client("cognito-idp")
@@ -138,14 +138,14 @@ class Teardown:
         }
 
     def _delete_kept(self) -> None:
-        """Delete the retained resources. Raises StackError with the names of those that remain."""
+        """Delete the retained resources. Raises StackError with the names of undeleted ones."""
         left = []
         for kind, delete in self._kept().items():
             for name in self._of(kind):
                 try:
                     delete(name)
                 except ClientError as error:
-                    # A key that is being deleted has an invalid state.
+                    # KMS reports an invalid state for a key whose deletion is scheduled.
                     if not re.search("NotFound|InvalidState", error.response["Error"]["Code"]):
                         left.append(f"{kind} {name}: {error}")
                 else:
@@ -155,7 +155,7 @@ class Teardown:
 
 
 def confirm(stack_name: str, stage: str, answer: Callable[[str], str], force: str) -> None:
-    """Raise StackError unless a person typed the stack's name, and for prod also gave FORCE."""
+    """Raise StackError unless a person types the stack's name and, for prod, also gives FORCE."""
     if stage == "prod" and force != stack_name:
         raise StackError(f"{stack_name} has real money. To delete it, add FORCE={stack_name}")
     if answer(f"Type {stack_name} to delete it: ").strip() != stack_name:
@@ -163,7 +163,7 @@ def confirm(stack_name: str, stage: str, answer: Callable[[str], str], force: st
 
 
 def main() -> None:
-    """Ask, then delete the stack of the stage that the command names."""
+    """Ask for confirmation, then delete the stack for the stage on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stage", choices=("dev", "prod"))
     parser.add_argument("--all", action="store_true")

@@ -1,4 +1,4 @@
-"""Reader of template.yaml that replaces CloudFormation's short forms by values or long forms."""
+"""Reader of template.yaml that replaces CloudFormation's short forms with values or long forms."""
 
 from copy import deepcopy
 from functools import cache
@@ -15,20 +15,20 @@ _Constructor: TypeAlias = yaml.constructor.SafeConstructor
 
 
 class _Short(yaml.CSafeLoader):
-    """YAML loader that reads a short form as its value."""
+    """YAML loader that replaces a short form with its argument."""
 
 
 class _Long(yaml.CSafeLoader):
-    """YAML loader that reads !Ref and !GetAtt as their long forms."""
+    """YAML loader that replaces !Ref and !GetAtt with their long forms."""
 
 
 def read_template(path: Path = TEMPLATE) -> dict[str, Any]:
-    """Return a template with the values inside its short forms."""
+    """Return a template with each short form replaced by its argument."""
     return deepcopy(_loaded(path.read_text(encoding="utf-8"), _Short))
 
 
 def read_long_form(path: Path = TEMPLATE) -> dict[str, Any]:
-    """Return a template as CloudFormation reads it."""
+    """Return a template in its long form, as CloudFormation reads templates."""
     return deepcopy(_loaded(path.read_text(encoding="utf-8"), _Long))
 
 

@@ -1,8 +1,8 @@
-"""Deployment of dev with the page into an empty AWS account, with one funded user.
+"""Deployment of stage dev, the page, and one funded user to an empty AWS account.
 
 python -m local.try_aws SAM
 
-Each step prints its duration. A repeat deploys again and gives the same user a new password.
+Each step prints its duration. A second run deploys again and gives the user a new password.
 """
 
 import os
@@ -33,7 +33,7 @@ _REGIONS_WITHOUT_POOLS = "cn-"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Steps of the trial in one account and Region."""
+    """Trial deployment in one account and Region."""
 
     session: boto3.Session
     sam: str
@@ -41,7 +41,7 @@ class Trial:
     run: Callable[..., Any] = subprocess.run
 
     def up(self) -> None:
-        """Run all steps, and print the page's address and its user."""
+        """Run all steps, and print the page's address, the user, and the password."""
         settings = settings_of(STAGE)
         stack_name = settings["stack_name"]
         with self._step("account, Region and quotas"):
@@ -50,7 +50,7 @@ class Trial:
             self._run(["make", "page", "build"], "the build failed: see above")
             stamp = [sys.executable, "-m", "local.release", "stamp", STAGE]
             self._run(stamp, "this build can't be deployed: see above")
-        # CloudFront refuses some new accounts, which rolls back everything that is created with it.
+        # CloudFront refuses some new accounts, and the refusal rolls back the whole deployment.
         for has_page in [True] if is_known else [False, True]:
             with self._step("the stack with its page" if has_page else "the stack"):
                 self._deploy({**overrides_of(STAGE), "HostPage": str(has_page).lower()})
@@ -64,7 +64,7 @@ class Trial:
         self.say("The user has 100.00 yuan. `make try-aws-down` removes everything.")
 
     def _check(self) -> bool:
-        """Return whether CloudFront serves this account. Raises StackError if it can't run dev."""
+        """Return whether CloudFront serves this account. Raises StackError if dev cannot run."""
         region = self.session.region_name
         if not region:
             raise StackError("no Region is given: export AWS_DEFAULT_REGION=eu-central-1")
@@ -85,7 +85,7 @@ class Trial:
         self._run(command, "the deployment failed: see its first CREATE_FAILED above")
 
     def _clear(self, stack_name: str) -> None:
-        """Delete a stack whose creation was rolled back: CloudFormation never updates it."""
+        """Delete a stack whose creation rolled back, because CloudFormation cannot update it."""
         cloud = self.session.client("cloudformation")
         failed = cloud.list_stacks(StackStatusFilter=["ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
         for each in failed["StackSummaries"]:
@@ -94,7 +94,7 @@ class Trial:
                 wait_until_deleted(cloud, each["StackId"])
 
     def _run(self, command: list[str], problem: str) -> None:
-        """Run a command of this folder in the trial's Region. Raises StackError if it fails."""
+        """Run a command in the trial's Region. Raises StackError if the command fails."""
         env = {**os.environ, "AWS_DEFAULT_REGION": self.session.region_name}
         if self.run(command, cwd=places.ROOT, env=env, check=False).returncode:
             raise StackError(problem)
@@ -105,7 +105,7 @@ class Trial:
         return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
 
     def _make_user(self, pool: str) -> str:
-        """Create the user, or reuse the one of an earlier trial, and return a new password."""
+        """Create the user, or reuse an earlier trial's user, and return a new password."""
         users = self._users()
         attributes = {"email": USER, "email_verified": "true", "nickname": "Ann"}
         with suppress(users.exceptions.UsernameExistsException):
@@ -115,7 +115,7 @@ class Trial:
                 MessageAction="SUPPRESS",
                 UserAttributes=[{"Name": n, "Value": v} for n, v in attributes.items()],
             )
-        # The pool requires a lowercase letter, an uppercase one and a digit.
+        # The user pool requires a lowercase letter, an uppercase letter, and a digit.
         password = f"Aa1-{secrets.token_urlsafe(12)}"
         users.admin_set_user_password(
             UserPoolId=pool, Username=USER, Password=password, Permanent=True
@@ -145,7 +145,7 @@ class Trial:
 
 
 def main() -> None:
-    """Run the trial in the account of the environment."""
+    """Run the trial in the AWS account that the environment selects."""
     (sam,) = sys.argv[1:]
     session = boto3.Session(region_name=settings_of(STAGE).get("region"))
     Trial(session, sam, lambda text: print(text, flush=True)).up()

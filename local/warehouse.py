@@ -1,4 +1,4 @@
-"""Table exports as DynamoDB writes them, and DuckDB over them."""
+"""Table exports in DynamoDB's format, and DuckDB over such exports."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Rows: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
 
 
 def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows in the form of a full export, with its manifests; return their number."""
+    """Write a full export of *rows*, with manifests; return the number of rows."""
     return write_files(folder, ({"Item": row} for row in rows), {"exportType": "FULL_EXPORT"})
 
 
 def export_changes(folder: Path, before: Rows, after: Rows) -> int:
-    """Write changes in the form of an incremental export; return the number of records.
+    """Write an incremental export of changed rows; return the number of records.
 
-    DynamoDB promises no order, so each change precedes or follows an older one of its row, possibly
-    in another file.
+    DynamoDB promises no order, so the export also has an older record for each row in *before*,
+    before or after the newest record, possibly in another file.
     """
     changed = sorted(
         key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
@@ -57,7 +57,7 @@ def export_changes(folder: Path, before: Rows, after: Rows) -> int:
 
 
 def change(key: tuple[str, str], row: Mapping[str, Any] | None, written_us: int) -> dict[str, Any]:
-    """Return the record of a write; None means a deletion."""
+    """Return the record of a write; *row* is None for a deletion."""
     keys = {name: {"S": text} for name, text in zip(("pk", "sk"), key, strict=True) if text}
     about = {"Metadata": {"WriteTimestampMicros": {"N": str(written_us)}}, "Keys": keys}
     return about if row is None else {**about, "NewImage": row}
@@ -69,7 +69,7 @@ def write_files(
     about: Mapping[str, str],
     per_file: int = ROWS_PER_FILE,
 ) -> int:
-    """Write records and the manifests of an export; return the number of records."""
+    """Write an export's records and manifests; return the number of records."""
     data = folder / "data"
     data.mkdir(parents=True)
     left, files = iter(records), list[dict[str, Any]]()
@@ -77,7 +77,7 @@ def write_files(
         name = f"{len(files):06d}.json.gz"
         with gzip.open(data / name, "wt", compresslevel=1, encoding="utf-8") as file:
             for record in some:
-                # Bytes belong to packed rows, which no statement reads.
+                # Only packed rows contain bytes, and no statement reads those.
                 file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
         files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
     (folder / "manifest-files.json").write_text(
@@ -90,10 +90,10 @@ def write_files(
 
 
 class Duck:
-    """DuckDB over the exports in a folder, which has a folder for each table.
+    """DuckDB over the exports in a folder, which has a subfolder for each table.
 
-    Consecutive exports have a *database* beside that of the one *before*. Many rows need a *file*,
-    and their exports must outlive this object. Other exports are read immediately.
+    An incremental export has its *database* beside the database of the export *before*. With a
+    *file*, for many rows, the exports must outlive this object. Otherwise DuckDB reads them now.
     """
 
     def __init__(
@@ -128,9 +128,9 @@ class Duck:
             )
 
     def type_rows(self, run: Run) -> Duck:
-        """Type all rows, like the first queries of a run."""
+        """Convert all rows to types, like the first queries of a run."""
         for name, query in images(run).items():
-            # For few rows, a second copy is unnecessary.
+            # Few rows need no second copy.
             is_copied = bool(run.base or self._file)
             self.rows(filled(name, query) if is_copied else f"CREATE VIEW {name} AS {query}")
         for name, query in rows(run).items():
@@ -142,11 +142,11 @@ class Duck:
         return {name: sums_of(self.rows(counted(sql))[0]) for name, sql in checks(run).items()}
 
     def rows(self, sql: str) -> Found:
-        """Return the rows of a query, every value as text."""
+        """Return the rows of a query, with every value as text."""
         return self.named_rows(sql)[1:]
 
     def named_rows(self, sql: str) -> Found:
-        """Return the names of a query's columns, and then its rows, as Athena does."""
+        """Return a query's column names, followed by its rows, like Athena."""
         cursor = self._connection.execute(sql.replace(" WITH (format = 'PARQUET')", ""))
         names = tuple(column[0] for column in cursor.description or ())
         rows = cursor.fetchall()

@@ -1,4 +1,4 @@
-"""Text of `make run` and `make up`: addresses, tokens, and commands to paste."""
+"""Welcome text for `make run` and `make up`: addresses, tokens, and commands to paste."""
 
 import json
 from typing import Any
@@ -10,16 +10,16 @@ from local.stack import Stack
 
 ADMIN_SCOPE = "hongbao/admin"
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "恭喜发财"}
-# Fen for a hundred packets like the one above.
+# Amount in fen, enough for a hundred packets like PACKET.
 DEPOSIT_FEN = 100_000
 # Operators pay for prizes from their own account, and cannot credit themselves.
 OPERATOR_FEN = 10_000_000
 PAYERS = "operator", "operate", "treasury"
-"""Users that the console's sign-in offers as administrator, for campaigns and as treasury."""
+"""Operators that the console's sign-in offers: administrator, campaign operator, and treasury."""
 
 
 def welcome(stack: Stack) -> str:
-    """Fund a first user and the operator, send a packet, and return a text with the next steps."""
+    """Fund the first user and the operators, send a packet, and return a text with next steps."""
     alice, bob = stack.token("alice", nickname="Alice"), stack.token("bob", nickname="Bob")
     with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
         for user, amount_fen in (
@@ -63,7 +63,7 @@ curl -s "$API/dev/tokens" -d '{{"sub": "carol", "nickname": "Carol"}}'; echo
 
 
 def open_chats(operator: Client) -> None:
-    """Admit the groups of the simulated chat platforms, and fund their members."""
+    """Admit groups from the simulated chat platforms, and fund their members."""
     for platform in KINDS:
         chat = {"title": platform.name, "day_fen": OPERATOR_FEN, "language": "zh"}
         operator.put(f"/admin/chats/{platform.name}/{platform.group_id}", chat)
@@ -74,7 +74,7 @@ def open_chats(operator: Client) -> None:
 
 
 def _own_issuer(stack: Stack) -> str:
-    """Return the text for users of a developer's own issuer."""
+    """Return the text for a stack with the developer's own issuer."""
     return f"""
 The page:     {stack.page}/
 The console:  {stack.page}/operator   (sign in as Operator)

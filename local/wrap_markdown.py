@@ -1,6 +1,6 @@
-"""Formatter that wraps paragraphs and list items of English Markdown pages at 100 columns.
+"""Formatter that wraps paragraphs and list items in English Markdown pages at 100 columns.
 
-Tables, code, headings, HTML and generated text keep their lines. Chinese pages are excluded,
+Tables, code, headings, HTML, and generated text keep their lines. Chinese pages are excluded,
 because browsers show a line break between two Chinese characters as a space. The changelog is
 excluded, because Git merges its entries line by line.
 """
@@ -20,13 +20,13 @@ _FENCE = re.compile(r" *```")
 _GENERATED = re.compile(r"<!-- [\w-]+:(begin|end) -->")
 _ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) +")
 _KEPT = re.compile(r" *(?:$|[#|<>]|\[[^\]]+\]: |---$)")
-"""Start of a line that belongs to no paragraph."""
+"""Pattern for the start of a line that is not part of a paragraph."""
 
 _ATOM = re.compile(r"(?:(`+).+?\1(?!`)|\S)+")
-"""Unbreakable text: a word, or a code span with the characters around it."""
+"""Pattern for unbreakable text: a word, or a code span with adjacent characters."""
 
 _MARKER = re.compile(r"[-+*#>|=<~]|\d+[.)]$")
-"""Start of an atom that would begin another kind of block at the start of a line."""
+"""Pattern for atoms that would begin a different block at the start of a line."""
 
 
 def wrapped(page: str) -> str:
@@ -91,7 +91,7 @@ def _atoms(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Wrap the pages; with `--check`, list the pages that are not wrapped and fail."""
+    """Wrap the pages; with `--check`, list pages that need wrapping, and fail if any do."""
     found = (page for pattern in _PAGES for page in places.ROOT.glob(pattern))
     pages = (
         page for page in found if not _EXCLUDED.fullmatch(page.relative_to(places.ROOT).as_posix())
