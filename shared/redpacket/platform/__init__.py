@@ -1,1 +1,1 @@
-"""Technical base without business rules: HTTP, AWS, DynamoDB, Redis, settings, telemetry."""
+"""Technical foundation without business rules: HTTP, AWS, DynamoDB, Redis, settings, telemetry."""

@@ -8,7 +8,7 @@ from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.unit import Unit
 
 _SEPARATORS = str.maketrans("\uff0c\uff0e\u3002\uff61\u066b\u2019\u066c\xa0\u202f", ",....''  ")
-"""Separators of other keyboards, and their equivalents in the grammar."""
+"""Separators that other keyboards type, and their equivalents in the grammar."""
 
 _DIGITS = re.compile("[\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]")
 _YUAN = ("\xa5", "\uffe5", "\u5143")
@@ -16,19 +16,19 @@ _PLAIN = re.compile(r"(\d+)()(?:[.,](\d\d?))?", re.ASCII)
 _GROUPED = re.compile(
     r"(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?", re.ASCII
 )
-"""Groups of three by one separator. A single group after a point may also be a fraction."""
+"""Groups of three digits with one separator. "1.234" has no match: it may be a fraction."""
 
 
 def plain_of(text: str) -> str:
-    """Return *text* with the digits and separators of the grammar."""
+    """Return *text* with the grammar's digits and separators."""
     return _DIGITS.sub(lambda digit: str(int(digit[0])), text).translate(_SEPARATORS).strip()
 
 
 def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
     """Return the minor units of a typed amount, or None.
 
-    If *is_bare_minor*, a number without symbol and decimals has minor units. Groups are then
-    ambiguous, unless the unit has no decimals.
+    If *is_bare_minor*, a number without symbol and decimals counts minor units. Groups of
+    digits are then ambiguous, unless the unit has no decimals.
     """
     plain = plain_of(text)
     number = _without_symbol(plain, unit)

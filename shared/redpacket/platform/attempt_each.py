@@ -31,7 +31,7 @@ def attempt_lanes(
     in_parallel: InParallel,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> Attempts[Result]:
-    """Call *do* for every item: lanes in parallel, items of one lane in sequence.
+    """Call *do* for every item: lanes run in parallel, the items in a lane in sequence.
 
     The next sweep finds the items that failed or were not reached.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One broken rule: *rule* is the invariant's number, *subject* the packet or account."""
+    """Violation of one rule: *rule* is the invariant's number, *subject* the packet or account."""
 
     rule: str
     subject: str

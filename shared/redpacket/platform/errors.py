@@ -1,4 +1,4 @@
-"""Base classes of all errors, and errors without a business word.
+"""Base classes of all errors, and the errors that all contexts share.
 
 * RedPacketError          has a stable `code`, an HTTP `status` and the text that clients get
   x Rejected              the request was refused; an unchanged retry is pointless
@@ -7,7 +7,7 @@
   x Unavailable           a dependency failed or its answer is unknown; a retry returns the result
   x InvariantViolated     a bug or corruption: processing of that item stops, and an alarm fires
 
-Each context defines its own errors in its `errors.py`. CONTRIBUTING.md lists a refusal's files.
+Each context defines its errors in `errors.py`. CONTRIBUTING.md lists the files for a new one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RedPacketError(Exception):
     """Seconds until a retry may succeed (Retry-After); None if an unchanged retry never does."""
 
     def __init_subclass__(cls) -> None:
-        """Derive the title."""
+        """Derive *title* from *code*."""
         if "code" in vars(cls) and "title" not in vars(cls):
             cls.title = cls.code.replace("_", " ").capitalize()
 
@@ -66,12 +66,12 @@ class InvalidRequest(Malformed):
 
     @classmethod
     def of(cls, field: str, message: str) -> Self:
-        """Return the error of one field."""
+        """Return the error for one field."""
         return cls([{"field": field, "message": message}])
 
 
 def invalid_cursor() -> InvalidRequest:
-    """Return the error of a cursor that no page of the list returned."""
+    """Return the error for a cursor that no page of the list returned."""
     return InvalidRequest.of("cursor", "must be `next` of the previous page. Omit it to restart")
 
 
@@ -140,13 +140,13 @@ class Busy(RedPacketError):
 
 
 KEYED = (IdempotencyKeyMissing, IdempotencyKeyReused, Busy)
-"""Refusals of routes that need an idempotency key."""
+"""Errors that every route with an idempotency key may return."""
 
 
 class Unavailable(RedPacketError):
     """A dependency is unavailable, so the outcome is unknown. Repeat the request to learn it.
 
-    A raise's own text is for logs.
+    Only logs contain the text that a `raise` passes.
     """
 
     code = "unavailable"
@@ -173,8 +173,8 @@ class CacheAway(Unavailable):
 class InvariantViolated(RedPacketError):
     """An internal error occurred and was reported. Contact support with the request ID.
 
-    Two sources that must agree about money do not, so nothing is paid. A raise's own text is for
-    logs.
+    Two records of the same money differ, so nothing is paid. Only logs contain the text that a
+    `raise` passes.
     """
 
     code = "internal_error"

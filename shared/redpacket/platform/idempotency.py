@@ -15,9 +15,9 @@ class Request:
     body_hash: str
 
     def id_of(self, route: str, digits: int = 32) -> str:
-        """Return hexadecimal *digits* that are the same for every repeat of the request on *route*.
+        """Return an id with this many hexadecimal *digits*, the same for every repeat on *route*.
 
-        Providers recognize the number of a repeat even if a restore has lost all of its rows.
+        Providers recognize a repeat by this id, even if a restore has lost its rows.
         """
         named = f"{route}\n{self.user_id}\n{self.key_hash}".encode()
         return hashlib.sha256(named).hexdigest()[:digits]

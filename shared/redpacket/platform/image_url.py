@@ -1,4 +1,4 @@
-"""Pictures that users name, only from hosts that the deployment trusts."""
+"""Picture URLs from users, limited to hosts that the deployment trusts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Container
 
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
-"""Pattern without user, port and backslash, because browsers and parsers interpret those
+"""Pattern that excludes user, port and backslash, because browsers and parsers interpret them
 differently.
 """
 
@@ -18,16 +18,16 @@ COVER_URL = _OR_OF_THE_PAGE % "covers"
 """IMAGE_URL, or the path of a cover that ships with the page or that a user uploaded."""
 
 AVATAR_URL = _OR_OF_THE_PAGE % "seals"
-"""IMAGE_URL, or the path of a seal that ships with the page or of an uploaded avatar."""
+"""IMAGE_URL, or the path of a seal that ships with the page or an avatar that a user uploaded."""
 
 
 def absolute_url(
     url: str, hosts: Container[str], page_url: str, owns: Callable[[str], bool]
 ) -> str:
-    """Return the URL of an image or of a path on the page.
+    """Return the absolute URL for an image's URL or its path on the page.
 
-    *owns* returns whether the user uploaded the picture of a path. Raises ValueError with the
-    reason for another user's picture and for a host outside *hosts*.
+    *owns* returns whether the user uploaded the picture at a path. Raises ValueError for another
+    user's picture and for a host outside *hosts*; its text is the reason.
     """
     is_own_page = url.startswith((f"{page_url}/pictures/", f"{page_url}/seals/"))
     path = url.removeprefix(page_url) if is_own_page else url

@@ -1,4 +1,4 @@
-"""Process-local cache, bounded in time and memory."""
+"""Process-local cache with limits on age and size."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Value = TypeVar("Value")
 
 
 def no_clock() -> int:
-    """Return the time of values that never expire."""
+    """Return a constant time, for caches whose values never expire."""
     return 0
 
 
 class _Entry(NamedTuple, Generic[Value]):
-    """Value that was valid at a time, and the start of the period for which it is kept."""
+    """Value that was valid at *true_at_ms*; *kept_from_ms* starts the period until a reload."""
 
     true_at_ms: int
     kept_from_ms: int
@@ -26,11 +26,11 @@ class _Entry(NamedTuple, Generic[Value]):
 
 
 class ProcessCache(Generic[Key, Value]):
-    """Values by key, each for *kept_ms* (None: no limit), at most the newest *size_max*.
+    """The newest *size_max* values, keyed; each stays fresh for *kept_ms* (None: no limit).
 
     While loads fail, `read` returns the last value until it is older than *trusted_ms* (None: no
-    limit). Values that decide about money have that limit. A value from the future is stale: clocks
-    may be set back.
+    limit). Caches of values that decide about money set it. A value from the future is stale,
+    because clocks may be set back.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ProcessCache(Generic[Key, Value]):
         return entry.value if entry else None
 
     def keep(self, key: Key, value: Value, at_ms: int | None = None) -> None:
-        """Store a value that was valid now, or *at_ms*."""
+        """Store a value that is valid now, or was valid at *at_ms*."""
         true_at_ms = self._now_ms() if at_ms is None else at_ms
         self._put(key, _Entry(true_at_ms, true_at_ms, value))
 
@@ -81,7 +81,7 @@ class ProcessCache(Generic[Key, Value]):
         """
         entry = self._entries.get(key)
         if entry is None or not self._is_kept(entry) or not is_good(entry.value):
-            # The value may be as old as the request.
+            # The value may be as old as the start of this load.
             began_at_ms = self._now_ms()
             try:
                 entry = _Entry(began_at_ms, began_at_ms, load(key))
@@ -112,6 +112,6 @@ class ProcessCache(Generic[Key, Value]):
         on_failure: Callable[[Unavailable], None],
         is_good: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """Do the same as `read`, one thread at a time; the others use the first one's value."""
+        """Do the same as `read`, one thread at a time; waiting threads use the loaded value."""
         with self._reading:
             return self.read(key, load, on_failure, is_good)

@@ -1,4 +1,4 @@
-"""Ports for time, logging and threads, with the system's clock and threads."""
+"""Ports for time, logging and threads, with implementations for clock and threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Built = TypeVar("Built")
 
 
 class InParallel(Protocol):
-    """Concurrent map that keeps the order and propagates an error."""
+    """Concurrent map that keeps the order and propagates the first error."""
 
     def __call__(self, do: Callable[[Any], Any], items: Sequence[Any], /) -> list[Any]:
         """Return `do(item)` for every item."""
@@ -35,7 +35,7 @@ def in_threads(
 
 
 class Clock(Protocol):
-    """Clock as a parameter."""
+    """Port for the clock."""
 
     def now_ms(self) -> int:
         """Return the time since the epoch."""
@@ -66,7 +66,7 @@ class EventLogger(Protocol):
         """Log an error that was handled and will be repaired later."""
 
     def count(self, outcome: str, number: int = 1, /) -> None:
-        """Count a usual outcome, without a log line for each."""
+        """Count a usual outcome, without its own log line."""
 
 
 class _Deferred:
@@ -82,7 +82,7 @@ class _Deferred:
 def deferred(build: Callable[[], Built]) -> Built:
     """Return a stand-in for the result of *build*, such as a cached property.
 
-    *build* runs when a method is first read, so that a request without it imports less. Read only
-    methods, because each value is cached.
+    *build* runs at the first attribute access, so that other requests import less. Access only
+    methods, because the stand-in caches each attribute.
     """
     return cast("Built", _Deferred(build))

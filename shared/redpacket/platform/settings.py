@@ -17,7 +17,7 @@ class SettingMissing(Exception):
 
 
 class Variable(Generic[Value]):
-    """Variable with its parser; *default* replaces a missing or empty value."""
+    """Environment variable with its parser; *default* replaces a missing or empty value."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Variable(Generic[Value]):
         is_checked_at_start: bool = True,
     ) -> None:
         self.name = name
-        # Variables of an unconfigured gateway are empty and never read.
+        # An unconfigured provider leaves some variables empty, and no code reads them.
         self.is_checked_at_start = is_checked_at_start
         self._parse = parse
         self._default = default
@@ -41,12 +41,12 @@ class Variable(Generic[Value]):
         try:
             return self._parse(text)
         except ValueError as error:
-            # Omit the text, which may be a key.
+            # The message omits the text, which may be a key.
             raise SettingMissing(f"{self.name} is {error}") from None
 
 
 def resolved(text: str) -> str:
-    """Return *text*. Raises ValueError for a reference that CloudFormation did not resolve."""
+    """Return *text*. Raises ValueError if CloudFormation did not resolve its reference."""
     if "{{resolve" in text:
         # An unresolved CloudFormation reference is public, so it must not become a key.
         raise ValueError("not resolved")
@@ -94,7 +94,7 @@ def _hosts(text: str) -> frozenset[str]:
 
 
 class CacheUrl(NamedTuple):
-    """Address of the cache; *user* is empty for one without users."""
+    """Cache address; *user* is empty if the cache has no users."""
 
     host: str
     port: int
@@ -130,7 +130,7 @@ def _before_symbol(text: str) -> str:
 
 
 class Tables(NamedTuple):
-    """Names of the DynamoDB tables. A function's role decides which of them it may use."""
+    """Names of the DynamoDB tables. A function's role grants access to some of them."""
 
     accounts: str
     approvals: str
@@ -164,9 +164,9 @@ _CNY = "CNY,2,¥"
 
 
 class Settings:
-    """Settings of a function, from the environment or a test's *variables*.
+    """Settings for a function, from the environment or from a test's *variables*.
 
-    `tests/template` compares the variables that each handler's code reads with the template.
+    `tests/template` compares the variables that each handler reads with the template.
     """
 
     tables = Variable("TABLES", _tables)
@@ -178,21 +178,21 @@ class Settings:
     user_id_key = Variable("USER_ID_KEY", resolved)
     """Key that hashes user ids, which is never replaced."""
     operator_issuer = Variable("OPERATOR_ISSUER", str, default="")
-    """Issuer of operators' tokens; empty for the users' issuer."""
+    """Issuer of operator tokens; empty if the users' issuer also issues them."""
     has_verdicts = Variable("RISK_VERDICTS", _is_true, default="false")
     """Whether claims and draws check the host's risk decisions."""
     distribution = Variable("DISTRIBUTION", _listed, default="")
-    """`HOST,KEY[,KEY]`: CloudFront distribution that users must call, and its keys; or empty."""
+    """`HOST,KEY[,KEY]`: CloudFront distribution that users must call, and its keys; optional."""
     client_address = Variable("CLIENT_ADDRESS", str, default="")
-    """Origin of a client's address: `source` for API Gateway, `forwarded` for CloudFront."""
+    """Source of client addresses: `source` from API Gateway, `forwarded` from CloudFront."""
     risk_url = Variable("RISK_URL", str, default="")
-    """URL of the host's risk control; empty disables it."""
+    """URL of the host's risk control; empty disables these calls."""
     risk_secret = Variable("RISK_SECRET", resolved, is_checked_at_start=False)
-    """Key that signs calls of the risk control: `whsec_...`."""
+    """Key that signs calls to the risk control: `whsec_...`."""
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
-    """Whether users may take part if the risk control does not answer."""
+    """Whether users may participate if the risk control does not answer."""
     work_shards = Variable("WORK_SHARDS", _integer, default="32")
-    """Partitions of each work list; a smaller number hides rows that wait."""
+    """Partitions of each work list. Lowering the number hides waiting rows."""
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
@@ -200,73 +200,73 @@ class Settings:
     approval_fen = Variable("APPROVAL_FEN", _three_integers)
     """`SUBJECT,OPERATOR,ALL`: fen that move without approval in 24 hours."""
     payout_queue_url = Variable("PAYOUT_QUEUE_URL", str)
-    """Queue of payouts."""
+    """Payout queue."""
     payout_dlq_url = Variable("PAYOUT_DLQ_URL", str)
-    """Queue of dead letters of payouts."""
+    """Dead-letter queue for payouts."""
     cache_url = Variable("CACHE_URL", _cache_url)
     """`rediss://[USER@]HOST:PORT[?cluster]`, or `redis://` without TLS."""
     cache_credentials = Variable("CACHE_CREDENTIALS", str, default="")
-    """End of the cache's ARN for IAM authentication, or ARN of a secret with the password."""
+    """End of the cache's ARN for IAM authentication, or the ARN of the password's secret."""
     unit = Variable("UNIT", _unit, default=_CNY, is_checked_at_start=False)
     """`NAME,DECIMALS,SYMBOL` of the unit of account."""
     unit_id = Variable("UNIT", _before_symbol, default=_CNY)
-    """`NAME,DECIMALS` of the unit, which the first money fixes."""
+    """`NAME,DECIMALS` of the unit, fixed permanently by the ledger's first money."""
     share_base_url = Variable("SHARE_BASE_URL", _without_slash)
-    """Base of share links."""
+    """Base URL for share links."""
     share_fen_max = Variable("SHARE_FEN_MAX", _integer)
-    """Largest share, or unit of a cash prize, in fen."""
+    """Maximum fen for a share and for one unit of a cash prize."""
     avatar_hosts = Variable("AVATAR_HOSTS", _hosts, default="")
-    """Allowed hosts of avatars, separated by commas; `*.host` allows direct subdomains."""
+    """Allowed hosts for avatars, separated by commas; `*.host` allows direct subdomains."""
     cover_hosts = Variable("COVER_HOSTS", _hosts, default="")
-    """Allowed hosts of covers, in the form of AVATAR_HOSTS."""
+    """Allowed hosts for covers, in the same form as AVATAR_HOSTS."""
     pictures_bucket = Variable("PICTURES_BUCKET", str)
-    """Bucket of the pictures that users upload."""
+    """Bucket for the pictures that users upload."""
     metrics_namespace = Variable("POWERTOOLS_METRICS_NAMESPACE", str)
-    """Namespace of the stack's metrics."""
+    """CloudWatch namespace of the stack's metrics."""
     deposit_fen_max = Variable("DEPOSIT_FEN_MAX", _integer)
     """Largest deposit in fen."""
     open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
-    """Maximum open packets of one user outside campaigns."""
+    """Maximum open packets for one user outside campaigns."""
     notice_queue_url = Variable("NOTICE_QUEUE_URL", str)
-    """Queue of providers' callbacks."""
+    """Queue for provider callbacks."""
     order_function = Variable("ORDER_FUNCTION", str)
-    """Alias of the function that orders packets' payments."""
+    """Alias of the function that creates payment orders for packets."""
     payment_channels = Variable("PAYMENT_CHANNELS", _words, default="")
     """Configured providers, such as `host`, separated by commas."""
     payee_keys_secret_arn = Variable("PAYEE_KEYS_SECRET_ARN", str)
-    """Secret with the keys that seal users' accounts at providers."""
+    """Secret with the keys that seal users' provider accounts."""
     webhook_keys_secret_arn = Variable("WEBHOOK_KEYS_SECRET_ARN", str)
-    """Secret with the keys that encrypt webhooks' secrets."""
+    """Secret with the keys that encrypt webhook secrets."""
     delivery_queue_url = Variable("DELIVERY_QUEUE_URL", str)
-    """Queue of deliveries to webhooks."""
+    """Webhook delivery queue."""
     unread_records_url = Variable("UNREAD_RECORDS_URL", str)
-    """Queue of unreadable records of streams."""
+    """Queue for unreadable stream records."""
     chat_secret = Variable("CHAT_SECRET", resolved, default="{}", is_checked_at_start=False)
-    """JSON of the keys of chat platforms (docs/how-to/chat.md)."""
+    """JSON with the chat platform keys (docs/how-to/chat.md)."""
     chat_member_day_fen = Variable("CHAT_MEMBER_DAY_FEN", _integer)
-    """Fen that one member may send from chats in a day."""
+    """Maximum fen that one member may send from chats in a day."""
     card_queue_url = Variable("CARD_QUEUE_URL", str, default="")
-    """Queue of cards to edit; empty disables them."""
+    """Queue for cards to edit; empty disables edits."""
     simulator_url = Variable("SIMULATOR_URL", _without_slash, default="")
-    """Local simulator of providers. If set, outside addresses may be private and use http."""
+    """Local provider simulator. If set, external addresses may be private and use http."""
     jwt_audience = Variable("JWT_AUDIENCE", str)
-    """Audience of the tokens that a provider's sign-in returns."""
+    """Audience of tokens from a provider's sign-in."""
     callback_base_url = Variable("CALLBACK_BASE_URL", _without_slash)
-    """Base URL of the API, as providers reach it."""
+    """Base URL at which providers reach the API."""
     withdrawal_fen_max = Variable("WITHDRAWAL_FEN_MAX", _integer)
     """Largest withdrawal in fen."""
     withdrawal_fen_per_day = Variable("WITHDRAWAL_FEN_PER_DAY", _integer)
-    """Fen of one user's withdrawals in a day."""
+    """Maximum fen that one user may withdraw in a day."""
     bills_per_minute = Variable("BILLS_PER_MINUTE", _integer)
-    """Transfers that a gateway accepts for all users together."""
+    """Transfers per minute that a provider accepts for all users together."""
     withdraw_above_fen = Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
-    """Fen above which balances are paid out automatically; 0 disables it."""
+    """Fen above which balances are paid out automatically; 0 disables automatic payouts."""
     night_window = Variable("NIGHT_WINDOW", str, default="")
-    """Period without transfers, such as 23:00-07:00; empty disables it."""
+    """Hours without transfers, such as 23:00-07:00; empty allows transfers at any time."""
     log_key_id = Variable("LOG_KEY_ID", str)
     """KMS key that signs the public log's heads."""
     first_link_wait_ms = Variable("FIRST_LINK_WAIT_S", _milliseconds)
-    """Wait for withdrawals after a user's first linked account, set in seconds; 0 in dev."""
+    """Wait before withdrawals after a user's first linked account, set in seconds; 0 in dev."""
     close_grace_ms = Variable("CLOSE_GRACE_S", _milliseconds)
     """Time between closing and refunding a packet, set in seconds: 5 in prod, 1 in dev."""
 
@@ -274,7 +274,7 @@ class Settings:
         self.variables = variables
 
     def check(self) -> None:
-        """Parse all given variables. Raises SettingMissing with each malformed one."""
+        """Parse all given variables. Raises SettingMissing, which names every malformed one."""
         failures = []
         for attribute, variable in vars(Settings).items():
             if not isinstance(variable, Variable) or variable.name not in self.variables:
@@ -318,7 +318,7 @@ class Settings:
         return f"https://{service}.{region}.{domain}"
 
     def has_aws_keys(self) -> bool:
-        """Return whether AWS_ACCESS_KEY_ID is set; profiles and SnapStart have none."""
+        """Return whether AWS_ACCESS_KEY_ID is set; profiles and SnapStart do not set it."""
         return "AWS_ACCESS_KEY_ID" in self.variables
 
     def aws_keys(self) -> tuple[str, str, str]:
@@ -330,18 +330,18 @@ class Settings:
         )
 
     def has_aws_keys_endpoint(self) -> bool:
-        """Return whether an endpoint gives credentials, as with SnapStart."""
+        """Return whether an endpoint provides credentials, as with SnapStart."""
         return "AWS_CONTAINER_CREDENTIALS_FULL_URI" in self.variables
 
     def aws_keys_endpoint(self) -> tuple[str, str]:
-        """Return the URL of that endpoint and its token."""
+        """Return the credentials endpoint's URL and its token."""
         return (
             self._required("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
             self._required("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
         )
 
     def makes_snapshot(self) -> bool:
-        """Return whether Lambda starts this process to take a snapshot of it."""
+        """Return whether Lambda starts this process to take its snapshot."""
         return self.variables.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start"
 
     def aws_ca_bundle(self) -> str:
@@ -349,7 +349,7 @@ class Settings:
         return self.variables.get("AWS_CA_BUNDLE") or self.cache_ca_bundle()
 
     def cache_ca_bundle(self) -> str:
-        """Return SSL_CERT_FILE, which replaces the default roots of the cache."""
+        """Return SSL_CERT_FILE, which replaces the default roots for the cache."""
         return self.variables.get("SSL_CERT_FILE", "")
 
 

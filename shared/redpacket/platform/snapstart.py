@@ -11,7 +11,7 @@ from typing import Any
 from redpacket.platform.settings import settings
 
 _LATE_MODULES = ("_strptime", "encodings.idna", "stringprep")
-"""Python modules that are imported for the first date and host name."""
+"""Modules that Python imports when it first parses a date or encodes a host name."""
 
 
 def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:

@@ -1,4 +1,4 @@
-"""HTTP client for configured addresses that prevents requests to private networks (SSRF)."""
+"""HTTP client for configured URLs that prevents requests to private networks (SSRF)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _resolve(host: str, port: int) -> list[str]:
 
 
 class HttpClient:
-    """HTTP client of one URL.
+    """HTTP client for one URL.
 
     The client resolves the name once for each request and connects to the checked address, so that
     DNS changes cannot lead to a private network. It does not follow redirects.
@@ -73,11 +73,11 @@ class HttpClient:
         self._resolve = resolve
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send a POST. Raises Unavailable without an answer."""
+        """Send a POST. Raises Unavailable if no response arrives."""
         return self._send("POST", self._path, body, headers)
 
     def patch(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send a PATCH. Raises Unavailable without an answer."""
+        """Send a PATCH. Raises Unavailable if no response arrives."""
         return self._send("PATCH", self._path, body, headers)
 
     def get(self, query: str, headers: Mapping[str, str] = MappingProxyType({})) -> HttpAnswer:
@@ -132,18 +132,18 @@ class HttpClient:
 
 _GLOBAL_UNICAST = ip_network("2000::/3")
 _SPECIAL = (
-    ip_network("2001::/23"),  # protocols, as Teredo: the rest may be a private IPv4 address
-    ip_network("2002::/16"),  # 6to4, as above
+    ip_network("2001::/23"),  # protocols such as Teredo, which may contain a private IPv4 address
+    ip_network("2002::/16"),  # 6to4, which may also contain one
     ip_network("2001:db8::/32"),  # documentation
     ip_network("3fff::/20"),
-    ip_network("192.88.99.0/24"),  # relays of 6to4
+    ip_network("192.88.99.0/24"),  # 6to4 relays
 )
 
 
 def _is_global(address: str) -> bool:
     read = ip_address(address.partition("%")[0])
     if isinstance(read, IPv6Address) and read not in _GLOBAL_UNICAST:
-        return False  # also each form of an IPv4 address
+        return False  # includes IPv4-mapped addresses
     if read.is_multicast or any(read in network for network in _SPECIAL):
         return False
     return read.is_global

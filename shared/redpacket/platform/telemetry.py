@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 WRITES_PER_MINUTE = 10
 OUTCOME_COUNT = "outcome_count"
-"""Metric of outcomes, whose dimension `outcome` has the API's codes and the funnel's stages."""
+"""Outcome metric; its dimension `outcome` has the API's codes and the funnel's stages."""
 
 _VALUES_MAX = 100
-"""Values of one metric that CloudWatch accepts in a line."""
+"""Maximum values of one metric that CloudWatch accepts in a line."""
 
 ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
@@ -32,7 +32,7 @@ def powertools_logger() -> Logger:
     """Return the logger, imported lazily because most requests log nothing."""
     from aws_lambda_powertools import Logger
 
-    return Logger(serialize_stacktrace=False)  # `exception` has the same
+    return Logger(serialize_stacktrace=False)  # the field `exception` has the same text
 
 
 class CurrentRequest:
@@ -45,7 +45,7 @@ current_request = CurrentRequest()
 
 
 def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
-    """Write a log line without the costly import of the logger."""
+    """Write a log line without the cost of importing the logger."""
     line = {"level": "INFO", "message": message, **details}
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
@@ -53,9 +53,9 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
 class Outcomes:
     """Counter of request outcomes, which a process writes at most ten times a minute.
 
-    Many losers then write no line each, and a quiet process loses no count. A busy process loses
+    Losing grabs then share lines, and a quiet process loses no count. A busy process loses
     the counts since its last write if no request follows: Lambda announces a shutdown only to
-    extensions, which slow down each cold start. Failures also count in the metric of
+    extensions, which slow down each cold start. Failures also count in the metric for
     ApiErrorsAlarm.
     """
 
@@ -67,12 +67,12 @@ class Outcomes:
         self._minute_ends_at_s = 0.0
 
     def count(self, outcome: str, number: int = 1, *, is_failure: bool = False) -> None:
-        """Count an outcome; *is_failure* means neither by design nor by a switch."""
+        """Count an outcome; *is_failure* marks one that neither design nor a switch explains."""
         self._counts[outcome] = self._counts.get(outcome, 0) + number
         self._failed_count += is_failure
 
     def flush(self) -> None:
-        """Write the counts, unless this minute has had all of its writes."""
+        """Write the counts, unless this minute already has the maximum number of writes."""
         now_s = self._now_s()
         if now_s >= self._minute_ends_at_s:
             self._minute_ends_at_s, self._write_count = now_s + 60, 0
@@ -87,13 +87,13 @@ class Outcomes:
         for each, count in counts.items():
             _write_metric("outcome", OUTCOME_COUNT, count, outcome=each)
         if failed_count:
-            # The alarm counts values, since any function may print a negative one.
+            # The alarm counts values instead of adding them: a function may print a negative one.
             values = [1] * min(failed_count, _VALUES_MAX)
             _write_metric("failures", "request_failed", values, service=ALL_HANDLERS)
 
 
 def _write_metric(message: str, name: str, value: int | list[int], **dimension: str) -> None:
-    """Write a count in CloudWatch's embedded metric format, without the import of the logger."""
+    """Write a count in CloudWatch's embedded metric format, without importing the logger."""
     metric = {
         "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
         "Dimensions": [[*dimension]],
@@ -107,22 +107,22 @@ outcomes = Outcomes()
 
 
 class CountingLogger:
-    """Implementation of EventLogger with a log line and a CloudWatch count for each event."""
+    """EventLogger that writes a log line and a CloudWatch count for each event."""
 
     def event(self, name: str, **details: str | int) -> None:
-        """Warn and count."""
+        """Log a warning and count the event."""
         powertools_logger().warning(name, extra=_traced(details))
         _count(name)
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
-        """Log the error with its cause, and count."""
+        """Log the error with its cause, and count the failure."""
         powertools_logger().error(name, exc_info=error, extra=_traced(details))
         _count(name)
         if isinstance(error, AddressRefused):
             _count("address_refused")
 
     def count(self, outcome: str, number: int = 1) -> None:
-        """Count without a line for each call."""
+        """Count the outcome without a line for each call."""
         outcomes.count(outcome, number)
 
 

@@ -1,4 +1,4 @@
-"""Rules for users' texts: composed, visible, and free of disguise."""
+"""Rules for text from users: composed, visible, and no imitation of reserved names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HIDDEN = r"""(?xV1)
 The properties are those of the Unicode version in the library `regex`.
 """
 
-# Frequent characters, all of them visible, so that a grab with such names imports no regex.
+# Frequent visible characters. A grab with only these in its names need not import regex.
 _PLAIN = re.compile(
     "(?:[ -~\u00c0-\u024f\u0410-\u044f\u3000-\u3020\u3041-\u3096\u30a1-\u30fe\u4e00-\u9fff"
     "\uac00-\ud7a3\uff01-\uff5e]"
@@ -50,7 +50,7 @@ _PLAIN = re.compile(
 )
 
 CODE_POINTS_PER_GRAPHEME_MAX = 8
-"""Average in one text. The average limits a text's UTF-8 bytes to 32 per grapheme."""
+"""Average number in one text, which limits the text to 32 UTF-8 bytes per grapheme."""
 
 NICKNAME_GRAPHEMES_MAX = 32
 NOTE_GRAPHEMES_MAX = 100
@@ -72,7 +72,7 @@ RESERVED_PHRASES = (
     *("微信支付", "微信团队", "微信红包", "红包助手", "财付通", "腾讯", "支付宝", "银联", "云闪付"),
     *("领奖", "发奖", "平台"),
 )
-"""Phrases that no name may contain, also in other forms of their characters."""
+"""Phrases that no name may contain, even with other forms of their characters."""
 
 _HAN_FORMS = (
     *("系係繫糸", "统統綂", "官宫宮宦管菅筦", "方万邡", "理埋俚狸", "员員貟贠", "客容", "服箙"),
@@ -83,8 +83,8 @@ _HAN_FORMS = (
 )
 """Characters of the reserved phrases, each with its look-alikes.
 
-Unicode's table of confusable characters has almost no ideographs. These are the traditional and
-variant forms of Unihan, and characters that differ in a stroke or the radical, chosen by hand.
+Unicode's table of confusable characters has almost no ideographs. This list has Unihan's
+traditional and variant forms, and characters that differ in a stroke or the radical.
 """
 
 _ONE_FORM = str.maketrans({other: forms[0] for forms in _HAN_FORMS for other in forms[1:]})
@@ -107,12 +107,12 @@ def pasted_phone(text: str) -> str:
 
 
 def with_ascii_digits(text: str) -> str:
-    """Return *text* with the decimal digits of all scripts as 0 to 9."""
+    """Return *text* with decimal digits from any script converted to 0 to 9."""
     return "".join(str(unicodedata.decimal(letter, letter)) for letter in text)
 
 
 def audible(text: str) -> str:
-    """Return the audible characters of *text* in one width and case."""
+    """Return the audible characters in *text*, normalized to one width and case."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return "".join(letter for letter in folded if unicodedata.category(letter)[0] in _HEARD)
 
@@ -129,13 +129,13 @@ def without_invisible(text: str) -> str:
         kept = _hidden().sub("", text)
         if kept == text:
             break
-        # A joiner may have been needed only by a removed character.
+        # A joiner may have been valid only beside a removed character.
         text = kept
     return text
 
 
 def graphemes(text: str) -> list[str]:
-    """Return the units of *text* that a reader counts as characters."""
+    """Split *text* into the units that a reader counts as characters."""
     # Import lazily: it takes 39 ms, and grabs seldom need it.
     import regex
 
@@ -161,10 +161,10 @@ def folded(text: str) -> str:
 def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     """Return whether *name* impersonates the system or its operators.
 
-    *skeleton_of* maps look-alikes to plain letters; without it they pass.
+    *skeleton_of* maps look-alikes to plain letters; by default, look-alikes pass.
     """
     words, phrases = _reserved(skeleton_of)
-    # Characters between letters separate words, or spell one out: a.d.m.i.n.
+    # Characters between letters separate words, or the letters of one word: a.d.m.i.n.
     fragments = [part for part in re.split(r"[\W\d_]+", _compared(name, skeleton_of)) if part]
     joined = "".join(fragments)
     return (
@@ -180,7 +180,7 @@ def looks_reserved(text: str, skeleton_of: Callable[[str], str]) -> bool:
 
 
 LOOKS_RESERVED = "is or looks reserved. Choose another"
-"""Message about a text that `looks_reserved` finds."""
+"""Message about text that `looks_reserved` rejects."""
 
 
 @cache

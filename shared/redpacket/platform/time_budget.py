@@ -9,13 +9,13 @@ from math import inf
 REQUEST_S = 7.0
 """Seconds after which a user's request starts no more calls, so that it ends within ten.
 
-Calls end with it. Calls of botocore and of the cache have fixed timeouts, and end at most two
-seconds later. Each dead address of a name adds a second, and a lookup two (RES_OPTIONS).
+Other calls then time out. Calls by botocore and to the cache have fixed timeouts, and end at most
+two seconds later. Each dead address of a host adds a second, and a lookup two (RES_OPTIONS).
 """
 
 
 class OutOfTime(TimeoutError):
-    """Error of a request without time for another call."""
+    """The request has no time left for another call."""
 
 
 class TimeBudget:
@@ -30,11 +30,11 @@ class TimeBudget:
         self._ends_at_s = self._now_s() + seconds
 
     def require(self, least_s: float = 0) -> None:
-        """Raise OutOfTime unless the request may start a call that takes *least_s*."""
+        """Raise OutOfTime unless more than *least_s* is left."""
         self.timeout_s(inf, least_s)
 
     def timeout_s(self, most_s: float, least_s: float = 0) -> float:
-        """Return the timeout of a call: *most_s*, or the remaining time. Raises OutOfTime."""
+        """Return a call's timeout: *most_s*, or the remaining time if less. Raises OutOfTime."""
         left_s = self._ends_at_s - self._now_s()
         if left_s <= least_s:
             raise OutOfTime("the request has no time left for another call")

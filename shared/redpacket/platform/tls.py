@@ -1,4 +1,4 @@
-"""Trust settings of TLS connections; certificate and host name are always verified.
+"""Trust settings for TLS connections; certificate and host name are always verified.
 
 The system's bundle of about a hundred roots takes 20 to 30 ms of CPU in each process and
 connection; the five roots of Amazon Trust Services, which AWS recommends, take 1 ms.

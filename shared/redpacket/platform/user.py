@@ -1,4 +1,4 @@
-"""User, as described by the host's token, with the only id that rows about money contain.
+"""User from the host's token, with the only id that rows about money contain.
 
 The same user always has the same id, without a lookup. Without the key, an id does not reveal the
 user, and the tag rejects invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
@@ -21,10 +21,10 @@ HOST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
 _USER_ID = re.compile(r"[A-Za-z0-9_-]{24}")
 
 _HASH_BYTES = 12
-"""Bytes of a hash; with 96 bits, 10^9 users have a collision with a probability of 10^-11."""
+"""Bytes of a hash; the probability that two of 10^9 users collide is 10^-11."""
 
 _TAG_BYTES = 6
-"""Bytes of a tag; one guess in 2^48 is valid, but is no user's id."""
+"""Bytes of a tag; one in 2^48 invented ids has a valid tag, but is no user's id."""
 
 _HASH_LENGTH = 16
 _KEY_LENGTH_MIN = 32
@@ -35,8 +35,8 @@ class User:
     """A user; rows about money hold *user_id* only.
 
     *nickname* and *host_id* come from the token, and are kept in an erasable profile
-    (docs/adr/0019). *claims* are the token's, and are not stored. *chat_id* names the chat in which
-    the user acts, as rules of packets do; only its platform's calls have one.
+    (docs/adr/0019). *claims* come from the token, and are not stored. *chat_id* names the chat
+    in which the user acts, as packet rules do; only calls from the chat's platform set it.
     """
 
     user_id: str
@@ -47,10 +47,10 @@ class User:
 
 
 class UserIds:
-    """Factory of the ids of one deployment; another key gives other ids."""
+    """Factory for one deployment's user ids; another key gives other ids."""
 
     def __init__(self, key: str) -> None:
-        # Messages must not contain the value, which may be a key.
+        # The message must not contain the value, which may be a key.
         if len(key) < _KEY_LENGTH_MIN or not key.isascii():
             raise ValueError(f"the key of user ids has at least {_KEY_LENGTH_MIN} ASCII characters")
         self._key = key.encode()

@@ -1,4 +1,4 @@
-"""Clients of the AWS services that the light client lacks."""
+"""Clients for the AWS services that the light client does not support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def botocore_client(
     timeouts_s: tuple[float, float, float],
     tries: int,
 ) -> Any:  # noqa: ANN401
-    """Return a client; *timeouts_s* are for connecting, reading, and the least budget of a call."""
+    """Return a client; *timeouts_s* are to connect, to read, and the minimum budget for a call."""
     connect_s, read_s, least_s = timeouts_s
     client = session.create_client(
         service,

@@ -7,11 +7,11 @@ import time
 from redpacket.platform.aws.signature import Keys, presigned
 
 _LIFE_S = 900
-"""Seconds for which ElastiCache accepts a token; a connection then lasts up to twelve hours."""
+"""Seconds for which ElastiCache accepts a token; connections last up to twelve hours."""
 
 
 def cache_token(resource: str, user_id: str, region: str, keys: Keys) -> str:
-    """Return a token, signed locally; *resource* is like "replicationgroup:name", from the ARN."""
+    """Return a locally signed token; *resource* ends the ARN, such as "replicationgroup:name"."""
     kind, _, name = resource.partition(":")
     query = {"Action": "connect", "User": user_id}
     if kind == "serverlesscache":

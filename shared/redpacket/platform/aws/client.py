@@ -1,4 +1,4 @@
-"""Light client of DynamoDB, SQS and Secrets Manager, because botocore slows cold starts."""
+"""Light client for DynamoDB, SQS and Secrets Manager, because botocore slows cold starts."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class _Exceptions:
 
 
 class AwsClient:
-    """Thread-safe client of one service, which connects at its first call.
+    """Thread-safe client for one AWS service; it connects at its first call.
 
-    It tries each call twice. *keys* is called for each request, because credentials may be renewed.
+    The client tries each call twice, and calls *keys* each time, because credentials expire.
     """
 
     exceptions = _Exceptions
@@ -86,7 +86,7 @@ class AwsClient:
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         if operation == "TransactWriteItems":
-            # The token is the same in all tries, so a retry after a lost answer succeeds.
+            # Both tries have one token, so a retry after a lost answer succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
         body = json.dumps(arguments, default=_base64_of).encode()
         wait_s = _BROKEN_WAIT_S
@@ -123,7 +123,7 @@ class AwsClient:
             if status == _OK:
                 raise AwsSilent(f"{operation}: an answer that is cut off") from error
         if status != _OK:
-            # The code follows the model's name; an older form appends a URL.
+            # The code follows the model's name and "#"; an older form appends ":" and a URL.
             code = str(decoded.get("__type", status)).rpartition("#")[2].partition(":")[0]
             raise getattr(self.exceptions, code, AwsRefused)(operation, code, status, decoded)
         return decoded

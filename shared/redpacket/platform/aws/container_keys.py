@@ -1,4 +1,4 @@
-"""Credentials from the endpoint that Lambda gives a function with SnapStart."""
+"""Credentials from the endpoint that Lambda provides to functions with SnapStart."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from redpacket.platform.aws.errors import AwsSilent
 from redpacket.platform.aws.signature import Keys
 
 _RENEWED_BEFORE_S = 300
-"""Seconds before their end at which credentials are fetched again."""
+"""Seconds before expiry at which credentials are fetched again."""
 
 _TIMEOUT_S = 1.0
 _OK = 200
 
 
 class ContainerKeys:
-    """Provider of credentials, which expire and must not outlive a snapshot.
+    """Provider of credentials that expire, and that a snapshot must not contain.
 
-    *endpoint* returns the URL and its token at each fetch: a restored function has new ones.
+    Each fetch calls *endpoint* for the URL and its token: a restored function has new ones.
     """
 
     def __init__(

@@ -34,11 +34,11 @@ TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 class AwsSilent(Exception):
-    """A service gave no readable answer in any try."""
+    """The service sent no readable response in any attempt."""
 
 
 class AwsRefused(Exception):
-    """A service answered with an error; *response* is as in botocore's ClientError."""
+    """The service sent an error; *response* has the form of botocore's ClientError."""
 
     def __init__(self, operation: str, code: str, status: int, answer: dict[str, Any]) -> None:
         message = str(answer.get("message", answer.get("Message", "")))
@@ -52,7 +52,7 @@ class AwsRefused(Exception):
         }
 
 
-class translated:  # noqa: N801 - reads like contextlib's, and is five times as fast as a generator
+class translated:  # noqa: N801 - named like contextlib's classes; five times as fast as a generator
     """Raise Unavailable for transient failures of *who*; other errors propagate."""
 
     __slots__ = ("_who",)
@@ -76,7 +76,7 @@ class translated:  # noqa: N801 - reads like contextlib's, and is five times as 
                 raise Unavailable(f"{self._who} is busy") from error
 
 
-# Do not import botocore for its errors: they occur only if it is loaded, and grabs save the import.
+# Do not import botocore here: its errors occur only if it is loaded, and the import slows grabs.
 def _silences() -> tuple[type[Exception], ...]:
     botocore = sys.modules.get("botocore.exceptions")
     ours = (AwsSilent, OutOfTime)

@@ -11,7 +11,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 class Keys(NamedTuple):
-    """AWS credentials; *token* is empty for permanent ones."""
+    """AWS credentials; *token* is empty if they are permanent."""
 
     access_key: str
     secret_key: str
@@ -41,7 +41,7 @@ def signed(
 def presigned(
     host: str, query: dict[str, str], life_s: int, at: str, place: tuple[str, str], keys: Keys
 ) -> str:
-    """Return the URL, without scheme, of a GET of the root of *host*, valid for *life_s*."""
+    """Return a URL without scheme that allows GET for the root path of *host* for *life_s*."""
     credential = _credential(at, place)
     parameters = {
         **query,

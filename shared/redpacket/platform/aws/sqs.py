@@ -1,4 +1,4 @@
-"""Sender of messages to SQS, in batches if there are several."""
+"""Sender for SQS messages; several go in batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MESSAGES_PER_CALL = 10
 
 
 class SqsQueue:
-    """Queue that connects at first use; *name* is for errors."""
+    """SQS queue that connects at first use; error messages contain *name*."""
 
     def __init__(self, connect: Callable[[], Any], url: str, name: str) -> None:
         self._connect = connect
@@ -27,7 +27,7 @@ class SqsQueue:
         self.put_messages({"MessageBody": body, **options} for body in bodies)
 
     def put_messages(self, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Send messages with SQS's own parameters, like `put`."""
+        """Send messages as `put` does; each has SQS's own parameters."""
         remaining = iter(messages)
         with translated(self._name):
             while chunk := list(islice(remaining, _MESSAGES_PER_CALL)):

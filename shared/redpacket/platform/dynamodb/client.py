@@ -34,7 +34,7 @@ _DECIDED = {"None", "ConditionalCheckFailed"}
 
 
 class TransactionCanceled(Exception):
-    """A condition failed; *rows[i]* is the row at operation *i* ({} if none) if its own did."""
+    """A condition failed; *rows[i]* is the row (or {}) if operation *i* failed, otherwise None."""
 
     def __init__(self, rows: Sequence[dict[str, Value] | None]) -> None:
         super().__init__("a condition of the transaction did not hold")
@@ -42,7 +42,7 @@ class TransactionCanceled(Exception):
 
 
 class ConflictPersists(Contended):
-    """Concurrent transactions held the rows of the operations at *positions* in every attempt."""
+    """In every attempt, concurrent transactions held the rows of the operations at *positions*."""
 
     def __init__(self, positions: set[int]) -> None:
         super().__init__("other transactions hold the same rows")
@@ -54,14 +54,14 @@ Refusal = TypeVar("Refusal")
 
 @dataclass(frozen=True, slots=True)
 class Guarded(Generic[Refusal]):
-    """Write with the meaning of its failed condition; *refusal* receives the existing row."""
+    """Write whose failed condition means *refusal*, which receives the existing row."""
 
     operation: Operation
     refusal: Callable[[dict[str, Value]], Refusal]
 
 
 def never_refused(_row: Row) -> NoReturn:
-    """Raise InvariantViolated, because a write without a condition cannot fail one."""
+    """Raise InvariantViolated, because a write without a condition cannot be refused."""
     raise InvariantViolated("a write without a condition was refused")
 
 
@@ -75,12 +75,12 @@ def refusals(
 
 
 def to_wire(row: Row) -> WireItem:
-    """Add type letters."""
+    """Return *row* with DynamoDB's type letters."""
     return {name: _wire_value(value) for name, value in row.items()}
 
 
 def from_wire(item: WireItem) -> dict[str, Value]:
-    """Strip type letters."""
+    """Return *item* without DynamoDB's type letters."""
     return {name: _plain_value(value) for name, value in item.items()}
 
 
@@ -92,7 +92,7 @@ def values(**named: Value) -> WireItem:
 def put(
     table: str, row: Row, *, condition: str = "attribute_not_exists(pk)", **named: Value
 ) -> Operation:
-    """Return a put that needs *condition* (by default: no row); *named* bind its values."""
+    """Return a put that requires *condition* (default: no row exists); *named* bind its values."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Item": to_wire(row),
@@ -129,7 +129,7 @@ def create(table: str, row: Row) -> Operation:
 
 
 def merge(table: str, row: Row, *, condition: str | None = None, **named: Value) -> Operation:
-    """Return an update that sets these attributes and leaves the row's others unchanged."""
+    """Return an update that sets the attributes in *row* and leaves all others unchanged."""
     operation = _set(table, row, condition, **named)
     del operation["Update"]["ReturnValuesOnConditionCheckFailure"]
     return operation
@@ -158,7 +158,7 @@ def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
 class Dynamo:
     """DynamoDB client that connects at first use, because losers of a grab never need it.
 
-    *tables* has the names that repositories use.
+    *tables* has the physical table names for repositories.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Dynamo:
         raise ConflictPersists(conflicts)
 
     def attempt(self, writes: Sequence[Guarded[Refusal]]) -> Refusal | None:
-        """Write all or nothing; return the first refusal, or None. Raises as `transact`."""
+        """Write all or nothing; return the first refusal, or None. Raises like `transact`."""
         try:
             self.transact([write.operation for write in writes])
         except TransactionCanceled as canceled:
@@ -212,7 +212,7 @@ class Dynamo:
         return None
 
     def try_transact(self, operations: Sequence[Operation]) -> bool:
-        """Write all or nothing; return False if a condition failed. Raises as `attempt`."""
+        """Write all or nothing; return False if a condition failed. Raises like `attempt`."""
         try:
             self.transact(operations)
         except TransactionCanceled:
@@ -241,7 +241,7 @@ class Dynamo:
     def get_across(
         self, row_keys: Mapping[str, Sequence[Row]], *, is_strong: bool, only: str = ""
     ) -> list[dict[str, Value]]:
-        """Return the existing rows of at most 100 from several tables, in any order."""
+        """Return the existing rows for at most 100 keys in several tables, in any order."""
         projection = {"ProjectionExpression": only} if only else {}
         wanted: dict[str, Any] = {
             table: {
@@ -277,7 +277,7 @@ class Dynamo:
         return list(islice(self.query(table, Limit=limit, **query), limit))
 
     def write(self, operation: Operation) -> bool:
-        """Execute one write; False if its condition failed. Raises ConflictPersists."""
+        """Execute one write; return False if its condition failed. Raises ConflictPersists."""
         ((verb, arguments),) = operation.items()
         client = self._open()
         call = client.put_item if verb == "Put" else client.update_item
@@ -348,5 +348,5 @@ def _plain_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        # No function writes such a number. It equals no amount and does not block other rows.
+        # No function writes such a number. It equals no amount, and other rows stay readable.
         return float(text)  # type: ignore[return-value]

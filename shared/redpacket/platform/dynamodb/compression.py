@@ -1,4 +1,4 @@
-"""Compression of long attributes: a campaign's prizes, and the claims of a final page."""
+"""Compression for long attributes: a campaign's prizes, and the claims on a final page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 _PLAIN_BYTES_MAX = 450
-"""Bytes up to which text stays readable; compression hardly shortens it."""
+"""Maximum bytes of text that stays uncompressed; compression hardly shortens such text."""
 
 
 def json_text(value: Any) -> str:  # noqa: ANN401 - any JSON
@@ -34,7 +34,7 @@ def unpacked(text: str | bytes) -> str:
 
 
 def _filters() -> list[dict[str, int]]:
-    """Return LZMA's filters for Chinese text and 40 KB; stored rows need them permanently."""
+    """Return LZMA filters for Chinese text up to 40 KB. Stored rows need them permanently."""
     import lzma
 
     lzma2 = lzma.FILTER_LZMA2

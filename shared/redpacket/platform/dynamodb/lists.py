@@ -1,4 +1,4 @@
-"""Pages of lists: the newest rows first, or work lists one after another."""
+"""Pages of lists: newest rows first, or several work lists one after another."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from redpacket.platform.errors import invalid_cursor
 Parsed = TypeVar("Parsed")
 
 _ALL = ("0", f"{10**13 - 1}#~")
-"""Positions before and after all rows of a list."""
+"""Positions before the first and after the last row of any list."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewestFirst:
-    """Lists of a table, whose cursors match the pattern *form*.
+    """Lists in one table; their cursors match the pattern *form*.
 
-    Rows of *index* may lag, and have some attributes only; None reads the table's own keys.
+    *index* may lag and has only some attributes; None reads by the table's own keys.
     """
 
     dynamo: Dynamo
@@ -55,15 +55,15 @@ class NewestFirst:
     def read_page(
         self, name: str, cursor: str | None, limit: int
     ) -> tuple[list[dict[str, Any]], str | None]:
-        """Return a page as `page`, with full rows, read strongly consistently."""
+        """Return the same page as `page`, with full rows from strongly consistent reads."""
         rows, more = self.page(name, cursor, limit)
         return read_in_order(self.dynamo, self.table, rows), more
 
 
 def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the existing rows of *row_keys* in that order, read strongly consistently.
+    """Return the existing rows in the order of *row_keys*, from strongly consistent reads.
 
-    A row that moves in an index may be listed twice; it is returned once.
+    An index may list a moving row twice; the result contains the row once.
     """
     wanted = dict.fromkeys((key["pk"], key["sk"]) for key in row_keys)
     full = dynamo.get_many(table, [{"pk": pk, "sk": sk} for pk, sk in wanted], is_strong=True)
@@ -90,7 +90,7 @@ def list_across(
 ) -> tuple[list[dict[str, Any]], tuple[int, dict[str, Any]] | None]:
     """Return a page of several work lists, one after another, and the start of the next page.
 
-    A start is the number of a list and the key of the row before the page, which may be empty.
+    A start is a list's number, and the key of the last row before the page ({} for none).
     """
     first, after = start
     page: list[tuple[int, dict[str, Any]]] = []

@@ -1,7 +1,7 @@
-"""HTTP layer of a handler: from API Gateway's event to a request, and from a result to a response.
+"""HTTP layer of a handler: parses API Gateway's event and builds the response.
 
-The gateway has matched the route and verified the token. Libraries that route again would add 65 ms
-to each cold start of a grab.
+The gateway has matched the route and verified the token. A library that routes again would
+add 65 ms to each cold start of a grab.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
 """Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
 NOW_MS = "x-now-ms"
-"""Header with the time of the answer, because a device's own clock may be wrong."""
+"""Header with the response's time, because a device's clock may be wrong."""
 ORIGIN_KEY = "x-origin-key"
-"""Header with the key that the CloudFront distribution adds, replacing a viewer's."""
+"""Header in which the CloudFront distribution sends its key, replacing the viewer's value."""
 
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated, Unavailable)
 """Errors that every operation may raise.
 
-A public one raises Forbidden only for a request that avoids the distribution.
+A public operation raises Forbidden only for a request that bypasses the distribution.
 
-Those with a body or a query may also raise InvalidRequest.
+Operations with a body or a query may also raise InvalidRequest.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer(Generic[Body]):
-    """Success response; *body* None sends none, and texts and bytes are sent as they are.
+    """Success response; None sends no body, and strings and bytes are sent unchanged.
 
-    *status* defaults to the operation's first.
+    *status* defaults to the operation's first status.
     """
 
     body: Body | None
@@ -78,10 +78,10 @@ Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
 class Operation:
     """Declaration of a route, from which openapi.json is generated.
 
-    The types and docstring of *function* are included. *refusals* are errors in addition to
-    UBIQUITOUS, or groups of them: base classes without a code. A token needs one of *scopes*, if
-    any; *is_public* needs no token. Providers call an operation that *is_direct* at the API's own
-    address. *caching* are values of Cache-Control for pages with an entity tag. *csv* are the
+    The types and docstring of *function* are included. *refusals* are the errors beyond UBIQUITOUS;
+    a base class without a code stands for a group. The token needs one of *scopes*, unless empty.
+    *is_public* operations need no token. Providers call *is_direct* operations at the API's own
+    address. *caching* lists Cache-Control values for pages with an entity tag. *csv* lists the
     columns for clients that accept CSV.
     """
 
@@ -119,7 +119,7 @@ class Api:
         body_bytes_max: int = BODY_BYTES_MAX,
         is_direct: bool = False,
     ) -> Callable[[AnyRoute], AnyRoute]:
-        """Register a function for a route key of the template, such as "GET /me"."""
+        """Register a function for a route key in the template, such as "GET /me"."""
 
         def register(function: AnyRoute) -> AnyRoute:
             self.operations[key] = Operation(
@@ -145,7 +145,7 @@ class Api:
         return function
 
     def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
-        """Answer a request, turning every error into a problem; or run the schedule."""
+        """Answer a request, converting every error to a problem, or run the schedule."""
         try:
             return self._answered(event, context)
         finally:

@@ -12,13 +12,13 @@ from typing import Any
 CSV = "text/csv"
 CONTENT_TYPE = "text/csv; charset=utf-8; header=present"
 NEXT_HEADER = "x-next-cursor"
-"""Header with the cursor that JSON has in `next`; missing on the last page."""
+"""Header with the next page's cursor, like `next` in JSON; missing on the last page."""
 
 _JSON = "application/json"
-# OWASP's list of characters that start a formula, including full-width ones.
 _ID_COLUMN = re.compile(r"account|sender|unit|user|via|\w+_(id|token)")
-# An id may begin with -, but has no sign of a formula.
+# An id may start with "-", but these characters form no formula.
 _ID = re.compile(r"[\w.-]+", re.ASCII)
+# OWASP's list of characters that start a formula, including full-width ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -31,7 +31,7 @@ def is_csv_asked(headers: Mapping[str, str]) -> bool:
 
 
 def csv_text(columns: Sequence[str], items: Sequence[Mapping[str, object]]) -> str:
-    """Return a header and a line for each item; every text is quoted."""
+    """Return a header line and a line for each item; every string is quoted."""
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow(columns)
@@ -58,5 +58,5 @@ def _cell(column: str, value: object) -> str | int:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not text.startswith(_FORMULA) or (_ID_COLUMN.fullmatch(column) and _ID.fullmatch(text)):
         return text
-    # An apostrophe turns the cell into text.
+    # A leading apostrophe makes spreadsheets show text.
     return f"'{text}"

@@ -1,4 +1,4 @@
-"""Entity tags, which save resending unchanged pages."""
+"""Entity tags, so that unchanged pages are not sent again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def known_tags_of(text: str) -> str:
 
 
 def tagged(body: Page, request: HttpRequest, headers: Mapping[str, str]) -> HttpAnswer[Page]:
-    """Return the page, or 304 if the client already has it."""
+    """Return the page, or status 304 if the client already has the page."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]
     headers = {"etag": f'"{digest}"', **headers}
     if headers["etag"] in known_tags_of(request):

@@ -1,4 +1,4 @@
-"""Declarations of route parameters: a decorated check, with the schema for openapi.json."""
+"""Declarations of route parameters: each has a check and the schema for openapi.json."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REQUIRED = object()
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Generic[T]):
-    """Parameter of a route; *form* is the JSON schema of the texts that *check* accepts."""
+    """Parameter of a route; *form* is the JSON schema of the strings that *check* accepts."""
 
     place: Place
     name: str
@@ -37,11 +37,11 @@ class Parameter(Generic[T]):
 
     @property
     def is_required(self) -> bool:
-        """Whether a request without it is rejected."""
+        """Whether a request without this parameter is rejected."""
         return self.missing is _REQUIRED
 
     def __call__(self, request: HttpRequest) -> T:
-        """Return the request's checked value. Raises the errors of the check."""
+        """Return the request's checked value. Raises the errors that *check* raises."""
         given: Mapping[str, str] = getattr(request, self.place)
         text = given.get(self.name.lower())
         if text is None and not self.is_required:
@@ -53,7 +53,7 @@ class Parameter(Generic[T]):
 def required(
     place: Place, name: str, **form: object
 ) -> Callable[[Callable[[str], T]], Parameter[T]]:
-    """Declare a parameter by its check; a missing value is checked as an empty text."""
+    """Declare a parameter by its check, which receives an empty string for a missing value."""
 
     def declare(check: Callable[[str], T]) -> Parameter[T]:
         return Parameter(place, name, form, check.__doc__ or "", check, _REQUIRED)
@@ -92,7 +92,7 @@ def integer(
 def path_id(
     name: str, pattern: str, refusal: Callable[[], Exception], meaning: str
 ) -> Parameter[str]:
-    """Declare an id in the path; a text of another form raises *refusal*."""
+    """Declare an id in the path; a value that does not match *pattern* raises *refusal*."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -128,7 +128,7 @@ def of_form(name: str, pattern: str, text: str) -> str:
 def cursor(
     pattern: str | None = None, meaning: str = "`next` of the previous page."
 ) -> Parameter[str | None]:
-    """Declare a parameter of a list that itself rejects cursors of other lists."""
+    """Declare a cursor whose list rejects the cursors of other lists."""
     form = {"type": "string"} if pattern is None else _texts(pattern)
     return Parameter("query", "cursor", form, meaning, str, None)
 

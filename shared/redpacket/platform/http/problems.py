@@ -13,7 +13,7 @@ from redpacket.platform.errors import (
 )
 
 _INTERNAL = (Contended, Unavailable, InvariantViolated)
-"""Errors whose own texts are for logs; clients get the text of the first that matches."""
+"""Errors whose own text is only logged; clients get the text of the first class that matches."""
 
 
 def code_of(error: Exception) -> str:

@@ -38,14 +38,14 @@ def person_of(
 
 
 def sharer_of(via: str | None, user: User) -> str | None:
-    """Return the user token *via*, or None if it is the caller's own or invented."""
+    """Return the user token *via*, or None if the caller owns or invented the token."""
     return via if via and via != user.user_id and user_ids().has_made(via) else None
 
 
 def nickname_of(text: str) -> str | None:
     """Return the part of *text* that others may see as a nickname, or None.
 
-    Look-alikes are dropped when it is stored.
+    Look-alikes of reserved names are dropped when the nickname is stored.
     """
     nickname = shortened(composed(without_invisible(text)), NICKNAME_GRAPHEMES_MAX)
     return nickname if nickname and not is_reserved(nickname) else None
@@ -53,7 +53,7 @@ def nickname_of(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """HTTP request; header names are lowercase. The gateway saw its caller at *source_ip*."""
+    """HTTP request; header names are lowercase. *source_ip* is the address that the gateway saw."""
 
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -63,7 +63,7 @@ class HttpRequest:
     source_ip: str = ""
 
     def json(self) -> dict[str, Any]:
-        """Return the body as an object, empty without one. Raises InvalidRequest."""
+        """Return the body as an object; {} for an empty body. Raises InvalidRequest."""
         if not self.body.strip():
             return {}
         charset = self.headers.get("content-type", "").lower().partition("charset=")[2]
@@ -84,7 +84,7 @@ class HttpRequest:
 
     @property
     def user(self) -> User:
-        """User of the token's subject. Raises Forbidden if the subject is not a valid user id."""
+        """User whom the token's subject names. Raises Forbidden for an invalid subject."""
         host_id = check_host_id(str(self.claims.get("sub", "")))
         nickname = nickname_of(str(self.claims.get("nickname", "")))
         return person_of(host_id, nickname, self.claims)

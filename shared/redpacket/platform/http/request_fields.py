@@ -1,4 +1,4 @@
-"""Field types that several request bodies share; `answer_fields` has those of answers."""
+"""Field types that several request bodies share; `answer_fields` has the types for responses."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ADDRESS_GRAPHEMES_MAX = 120
 GREETING_GRAPHEMES_MAX = 50
 THANKS_GRAPHEMES_MAX = 20
 THANKS_BYTES_MAX = 80
-"""Bytes of UTF-8, so that 100 texts fit in two blocks that DynamoDB reads."""
+"""Maximum UTF-8 bytes, so that 100 thanks fit in 8 KB, which DynamoDB reads as two units."""
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Text(GroupedMetadata):
-    """Visible text of at most *graphemes_max* graphemes, which passes *check*.
+    """Visible text with at most *graphemes_max* graphemes that passes *check*.
 
     The custom format in openapi.json stands for rules that no pattern expresses.
     """

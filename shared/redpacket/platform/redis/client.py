@@ -1,4 +1,4 @@
-"""Commands to the cache over redis-py's connections, without its client (ADR 0002)."""
+"""Cache commands over redis-py's connections, without redis-py's client (ADR 0002)."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _TIMEOUTS_MAX = 2
 """Consecutive timeouts after which a server is paused."""
 
 _REST_S = 1.0
-"""Seconds in which a server that timed out gets no commands.
+"""Seconds for which a paused server gets no commands.
 
-A send has five commands, and would otherwise wait for ten timeouts.
+A send needs five commands, and would otherwise wait for ten timeouts.
 """
 
 _ASKING = pack_command(("ASKING",))
 
 
 class Client(Protocol):
-    """Cache of one or many servers."""
+    """Cache client for one or many servers."""
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
-        """Return the answer to a command on a key; it may be sent twice and must allow this."""
+        """Return a command's answer. It may be sent twice, so repeats must be harmless."""
 
     def close(self) -> None:
-        """Drop all connections; the next command makes a new one."""
+        """Drop all connections; the next command opens a new one."""
 
 
 class Connections:
@@ -58,9 +58,9 @@ class Connections:
         self._rests_until_s = 0.0
 
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
-        """Send a command once; *is_asking* for a slot that moves to this server.
+        """Send a command once; *is_asking* for a slot that is moving to this server.
 
-        Raises NoAnswer without sending while the server is paused, and after the request's time.
+        While the server is paused or the request has no time left, raise NoAnswer without sending.
         """
         if self._timeouts >= _TIMEOUTS_MAX and time.monotonic() < self._rests_until_s:
             raise NoAnswer("the server timed out a moment ago")
@@ -100,12 +100,12 @@ class Connections:
         return answer
 
     def forget(self) -> None:
-        """Drop all idle connections, because a failure of one usually affects all."""
+        """Drop all idle connections, because one connection's failure usually affects all."""
         self._idle = []
 
 
 class ServerClient:
-    """Client of one server, whose address may resolve to another server later."""
+    """Client for one address, which may resolve to another server later."""
 
     def __init__(self, make: Callable[[], Connection]) -> None:
         self._connections = Connections(make)

@@ -1,4 +1,4 @@
-"""Client of a cache in cluster mode, imported only if CACHE_CLUSTER is set."""
+"""Client for a cache in cluster mode, imported only if CACHE_CLUSTER is set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAP_AGE_S = 1.0
 """Minimum seconds between reloads of the slot map after redirections."""
 
 _ASKED_FOR_MAP = 2
-"""Servers that are tried before the endpoint; each may take a full timeout."""
+"""Maximum servers to try before the endpoint; each may take a full timeout."""
 
 
 def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> ClusterClient:
@@ -38,8 +38,8 @@ def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> Cluster
 class ClusterClient:
     """Cluster client that loads the slot map at its first command.
 
-    It follows MOVED, ASK and TRYAGAIN, and reloads the map once after a failure. An unserved slot
-    refuses only its own packets.
+    The client follows MOVED, ASK and TRYAGAIN, and reloads the map once after a failure. If no
+    server has a slot, only commands on its keys fail.
     """
 
     def __init__(self, host: str, port: int, connect_to: ConnectTo) -> None:
@@ -86,7 +86,7 @@ class ClusterClient:
 
     def _owner(self, slot: int) -> Address:
         owners = self._owners or self._read_map()
-        # An unserved slot must not refuse packets of other slots.
+        # If no server has this slot, packets in other slots must still work.
         address = owners[slot] or self._read_map()[slot]
         if address is None:
             raise ClusterDownError("no server has the slot")
@@ -94,7 +94,7 @@ class ClusterClient:
 
     def _note(self, slot: int, address: Address) -> None:
         if time.monotonic() - self._read_at_s > _MAP_AGE_S:
-            # A failover moves all slots of a server.
+            # A failover moves all of a server's slots, so reload the whole map.
             self._read_map()
         self._owners[slot] = address
 
@@ -105,7 +105,7 @@ class ClusterClient:
         for address in [*sampled, self._endpoint]:
             server = self._server(address)
             if suspect:
-                # After a long freeze all connections are dead, like the failed one.
+                # After a long freeze, all connections are as dead as the failed one.
                 server.forget()
             try:
                 answer = server.ask(("CLUSTER", "SLOTS"))

@@ -38,10 +38,10 @@ TURN_MS_MAX = 600_000
 """Maximum milliseconds for which a function holds a lock."""
 
 _NO_END = -1
-"""Answer of PTTL for a key that does not expire."""
+"""PTTL's answer for a key that does not expire."""
 
 _VERSION_MIN = 7
-"""Major version of the first Redis that runs scripts that begin with `#!lua`."""
+"""First major Redis version that runs scripts starting with `#!lua`."""
 
 
 class Options(TypedDict):
@@ -50,13 +50,13 @@ class Options(TypedDict):
     has_tls: bool
     username: str
     password: str | Callable[[], str]
-    """A callable is called at every connection, for passwords that change."""
+    """For a password that changes, a callable that returns it for each new connection."""
     timeout_s: float
     ca_bundle: NotRequired[str]
 
 
 def connect(host: str, port: int, **options: Unpack[Options]) -> ServerClient:
-    """Return a lazy client."""
+    """Return a client that connects at its first command."""
     return ServerClient(partial(connection_maker(**options), host, port))
 
 
@@ -67,7 +67,7 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
         "redis_connect_func": partial(
             _greet, username=options["username"], password=options["password"]
         ),
-        "protocol": 2,  # nothing of RESP3 is used
+        "protocol": 2,  # no command needs RESP3
         "driver_info": None,  # saves two round trips that report the library
         "decode_responses": True,
         "socket_timeout": timeout_s,
@@ -82,8 +82,8 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
 
 
 def _greet(connection: Connection, username: str, password: str | Callable[[], str]) -> None:
-    """Sign in with HELLO, whose answer has the version, in one round trip."""
-    connection._parser.on_connect(connection)  # noqa: SLF001 - what redis-py does first, too
+    """Sign in and check the server's version in one round trip, with HELLO."""
+    connection._parser.on_connect(connection)  # noqa: SLF001 - redis-py's first step
     secret = password if isinstance(password, str) else password()
     sign_in = ("AUTH", username or "default", secret) if secret else ()
     connection.send_command("HELLO", 2, *sign_in, check_health=False)  # type: ignore[no-untyped-call]
@@ -110,7 +110,7 @@ def read_script(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Script source with the hash by which servers cache it."""
+    """Script source, with the hash under which servers cache the script."""
 
     source: str
     sha: str
@@ -123,7 +123,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class SignedTexts:
-    """Texts with an expiry and a MAC, so that a writer of the cache alone cannot create any.
+    """Cached texts with an expiry and a MAC, so that write access to the cache cannot forge them.
 
     The form is `<until_ms>|<text>|<MAC>`; the MAC also covers the key's name.
     """
@@ -133,12 +133,12 @@ class SignedTexts:
     now_ms: Callable[[], int]
 
     def write(self, key: str, text: str, for_ms: int) -> str:
-        """Return the value of *text*, which is valid for *for_ms*."""
+        """Return the signed value to store for *text*, valid for *for_ms*."""
         value = f"{self.now_ms() + for_ms}|{text}"
         return f"{value}|{self.sign(f'{key}|{value}')}"
 
     def read(self, key: str, value: object) -> str | None:
-        """Return the text of a value, or None if it is expired, altered or missing."""
+        """Return the value's text, or None if the value is expired, altered or missing."""
         signed, _, mac = str(value or "").rpartition("|")
         if not self.has_signed(f"{key}|{signed}", mac):
             return None
@@ -160,7 +160,7 @@ class Cache:
             self._raise_ours(error, words[1:2])
 
     def run(self, script: Script, key: str | Sequence[str], *args: Word) -> str:
-        """Run a script on its key or keys. Raises Unavailable."""
+        """Run a script with one or more keys. Raises Unavailable."""
         keys = (key,) if isinstance(key, str) else key
         words = (len(keys), *keys, *args)
         try:
@@ -173,16 +173,16 @@ class Cache:
             self._raise_ours(error, keys)
 
     def take_turn(self, key: str, token: Word, life_ms: int) -> bool:
-        """Acquire a free lock, or one that outlasts TURN_MS_MAX. Raises Unavailable."""
+        """Acquire a lock if it is free or would outlast TURN_MS_MAX. Raises Unavailable."""
         if self.ask("SET", key, token, "NX", "PX", life_ms):
             return True
         left_ms = int(self.ask("PTTL", key))
-        # A writer of the cache cannot hold a lock. Two concurrent loads are harmless.
+        # Ignore a forged lock. Two concurrent loads are harmless.
         is_foreign = left_ms == _NO_END or left_ms > TURN_MS_MAX
         return is_foreign and bool(self.ask("SET", key, token, "PX", life_ms))
 
     def remove(self, *keys: Word) -> None:
-        """Remove keys; no user of the cache may call DEL. Raises Unavailable."""
+        """Remove keys by PEXPIRE, because no cache user may call DEL. Raises Unavailable."""
         for key in keys:
             self.ask("PEXPIRE", key, 0)
 

@@ -14,11 +14,11 @@ from redpacket.platform.aws.signature import Keys
 from redpacket.platform.errors import Unavailable
 
 _ASKED_AGAIN_S = 5.0
-"""Seconds without a new read after a failure, so that two connections wait for one timeout."""
+"""Seconds after a failed read without a new one, so that two connections share one timeout."""
 
 
 class CacheSecret:
-    """Password provider that reads the secret at each connection, to follow rotations."""
+    """Password provider that reads the secret for each connection, to follow rotations."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class CacheSecret:
         self._silent_until_s = 0.0
 
     def __call__(self) -> str:
-        """Return the password, or the last known one. Raises redis-py's ConnectionError."""
+        """Return the current or last known password. Raises redis-py's ConnectionError."""
         if self._now_s() >= self._silent_until_s:
             try:
                 self._read()
@@ -55,7 +55,7 @@ class CacheSecret:
 def token_maker(
     resource: str, user_id: str, region: str, keys: Callable[[], Keys]
 ) -> Callable[[], str]:
-    """Return a password provider, which signs a token for each connection."""
+    """Return a password provider that signs a token for each connection."""
     return partial(_token, resource, user_id, region, keys)
 
 

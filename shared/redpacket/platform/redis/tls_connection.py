@@ -11,7 +11,7 @@ from redpacket.platform.tls import context_for
 
 
 class TlsConnection(Connection):
-    """Connection with `platform/tls.py`'s context; redis-py reads all roots at each connect."""
+    """Connection with the TLS context of `platform/tls.py`; redis-py would reread all roots."""
 
     def __init__(self, host: str, port: int, *, ca_bundle: str, **options: Any) -> None:  # noqa: ANN401
         self._ca_bundle = ca_bundle
