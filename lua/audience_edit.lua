@@ -1,13 +1,13 @@
 #!lua
 --[[
-audience_edit.lua - apply an edit of a campaign's list to one part of it.
+audience_edit.lua - apply an edit to one part of a campaign's list.
 
-KEYS[1]  members  HASH    user_id -> "", "#" -> "" once it is whole  rp:{audience:<campaign_id>:<bucket>}
+KEYS[1]  members  HASH    user_id -> "", "#" -> "" once complete     rp:{audience:<campaign_id>:<bucket>}
 KEYS[2]  loading  STRING  token of the caller that loads it          rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  "+" or "-" and a user_id, and so on
 
 Returns; the first status that applies wins:
-  not_loaded  nothing changes: the next caller loads the list from the ledger
+  not_loaded  nothing changes: the next caller loads the edited list from the ledger
   edited
 
 Why a script: the edit must also invalidate a concurrent load that may have read older data.

@@ -2,19 +2,19 @@
 --[[
 audience_load.lua - add users to one part of a campaign's list, as the first, middle or last call of a load.
 
-KEYS[1]  members  HASH    user_id -> "", "#" -> "" once it is whole  rp:{audience:<campaign_id>:<bucket>}
+KEYS[1]  members  HASH    user_id -> "", "#" -> "" once complete     rp:{audience:<campaign_id>:<bucket>}
 KEYS[2]  loading  STRING  token of the caller that loads it          rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  token
-ARGV[2]  life_ms   how long the part lives
+ARGV[2]  life_ms   how long the part stays in the cache
 ARGV[3]  is_first  "1": first removes all users
 ARGV[4]  is_last   "1": the part is complete after this call
 ARGV[5]  user_id, and so on
 
 Returns; the first status that applies wins:
-  superseded  another load or an edit has taken over: the data of this caller may be stale
+  superseded  another load or an edit ended this load: the caller's data may be stale
   loaded
 
-Why a script: an edit between two calls of a load must end that load, or it could overwrite the edit.
+Why a script: an edit between two calls must end the load, because the load could overwrite the edit.
 ]]
 local members_key = KEYS[1]
 local loading_key = KEYS[2]

@@ -8,16 +8,16 @@ KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won 
 ARGV[1]  keep_until_ms  when the lottery expires; at least ten minutes from now
 ARGV[2]  day_keep_until_ms
 ARGV[3]  rules    (lib/lottery_rules) without version and revision
-ARGV[4]  version  of the campaign with its prizes
-ARGV[5]  prizes   ids of the prizes that are on, separated by commas, with "!" after a once-only prize
+ARGV[4]  version  of the campaign and its prizes
+ARGV[5]  prizes   ids of the prizes that are switched on, separated by commas, with "!" after a once-only prize
 ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free, and so on in sixes:
-         the highest number with a row and the lower numbers without one, in total and for the day
+         the highest unit number with a row and the lower numbers without a row, in total and for the day
 
 Returns:
   loaded
 
 Why a script: draws run concurrently, and each must see one version. A version older than the cache's
-changes no rules and no terms. Issued units stay issued.
+changes neither rules nor terms. Issued units stay issued.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]
@@ -41,7 +41,7 @@ else
   rules = string.match(old, '^(.*),%d+,%d+$')
   version = known.version
 end
--- Two loads in one millisecond differ, and so does the first load after an eviction.
+-- Two loads in one millisecond get different revisions, and so does the first load after an eviction.
 local revision = math.max(known.revision + 1, now)
 redis.call('HSET', cache_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
 

@@ -1,6 +1,6 @@
 #!lua
 --[[
-draw_player.lua - overwrite a user's counts of a day with the ledger's.
+draw_player.lua - overwrite a user's counts for a day with the ledger's.
 
 KEYS[1]  day  HASH  "u:" user -> player (lib/player), and more  rp:{draw:<campaign_id>}:<day>
 ARGV[1]  user_id

@@ -1,6 +1,6 @@
 #!lua
 --[[
-draw_prize.lua - decide one attempt of one user in a lottery, with the same outcome on every repeat.
+draw_prize.lua - decide one user's attempt in a lottery; every repeat gets the same outcome.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
@@ -22,8 +22,8 @@ Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <uni
   missed <outcome>
   won <outcome>
 
-Why a script: counting, choosing and taking a unit must be atomic and see one version. From the version,
-the caller detects that the cache missed an edit; it does not return such an outcome or refusal to the user.
+Why a script: counting, choosing and taking a unit must be atomic and see one version. By the version, the
+caller detects that the cache missed an edit, and does not return such an outcome or refusal to the user.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]

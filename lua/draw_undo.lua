@@ -7,14 +7,14 @@ KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day'
 KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  draw_id
-ARGV[3]  is_unit_free  "1": offer its numbers again; otherwise another user has the unit
+ARGV[3]  is_unit_free  "1": offer the unit's numbers again; otherwise another user has the unit
 
 Returns; the first status that applies wins:
-  unchanged  no such attempt: a repeat, or the key is gone
+  unchanged  no such attempt: this is a repeat, or the key is gone
   undone
 
 Why a script: the user, the prize and the attempt must change together.
-Also runs when memory is full: it adds a few bytes at most.
+The script also runs when memory is full, because it adds a few bytes at most.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]
@@ -43,7 +43,7 @@ redis.call('HDEL', day_key, 'd:' .. draw_id)
 
 local won = is_won and redis.call('HGET', winners_key, user_id)
 if won then
-  -- A plain search: a prize's id may have characters that are special in patterns.
+  -- Search for plain text: a prize's id may have characters that are special in patterns.
   local place = string.find(won, ',' .. prize_id .. ',', 1, true)
   if place then
     won = string.sub(won, 1, place) .. string.sub(won, place + #prize_id + 2)

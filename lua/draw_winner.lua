@@ -8,7 +8,7 @@ ARGV[1]  user_id
 ARGV[2]  prize_id
 
 Returns; the first status that applies wins:
-  campaign_not_loaded  nothing is recorded: the ledger refuses a second win anyway
+  campaign_not_loaded  nothing is recorded: the ledger refuses a second win
   unchanged
   noted
 

@@ -1,6 +1,6 @@
 #!lua
 --[[
-limit_take.lua - count one more action of a subject, or return when it is allowed (GCRA).
+limit_take.lua - count one more action by a subject, or return when the action is allowed (GCRA).
 
 KEYS[1]  limit  STRING  due_ms: when the whole burst is available again  rp:limit:{<limit>:<subject>}
 ARGV[1]  interval_ms  the time for one action

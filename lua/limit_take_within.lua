@@ -1,14 +1,14 @@
 #!lua
 --[[
-limit_take_within.lua - count one more action of a member, if its group's limit also allows it (GCRA).
+limit_take_within.lua - count one more action by a group's member, if the group's limit also allows it (GCRA).
 
 KEYS[1]  limit        STRING  due_ms: when the member's whole burst is available again  rp:limit:{<limit>:<group>}:<subject>
 KEYS[2]  group_limit  STRING  due_ms of the group                                       rp:limit:{<limit>:<group>}
-ARGV[1]  interval_ms        the time for one action of the member
-ARGV[2]  burst              how many actions of the member are allowed at once
-ARGV[3]  group_interval_ms  the time for one action of the group
-ARGV[4]  group_burst        how many actions of the group are allowed at once
-ARGV[5]  is_spent           1: also count the action for the group; 0: only require that the group has one left
+ARGV[1]  interval_ms        the time for one action by the member
+ARGV[2]  burst              how many actions by the member are allowed at once
+ARGV[3]  group_interval_ms  the time for one action by the group
+ARGV[4]  group_burst        how many actions by the group are allowed at once
+ARGV[5]  is_spent           1: also count the action for the group; 0: only require that the group has an action left
 
 Returns one string; the first status that applies wins:
   refused <retry_after_ms>  too fast, or the group's limit is used up: nothing is counted

@@ -3,22 +3,22 @@
 packet_admit.lua - step one of two: allow one user to open a share, for a limited time.
 
 KEYS[1]  packet    HASH  "#" -> state (lib/state), user_id -> share_no      rp:4{<packet_id>}
-KEYS[2]  admitted  ZSET  user_id by the end of their admission             rp:4{<packet_id>}:admitted
+KEYS[2]  admitted  ZSET  user_id, scored by the admission's end            rp:4{<packet_id>}:admitted
 ARGV[1]  user_id
 ARGV[2]  life_ms       how long an admission lasts
 ARGV[3]  admitted_max  how many admissions may exist at the same time
 
 Returns one string; the first status that applies wins:
-  already_claimed <share_no> [last]  the user has a share already
+  already_claimed <share_no> [last]  the user already has a share
   packet_not_loaded                  never loaded, or evicted: load it and try again
   packet_emptied                     all numbers are handed out
   packet_expired
   packet_not_started
-  admitted <until_ms>                a repeat gets the same end
-  crowded <until_ms>                 all admissions are in use; the first one ends then
+  admitted <until_ms>                a repeat gets the same until_ms
+  crowded <until_ms>                 all admissions are in use; the next one ends at until_ms
 "last" follows if the packet is emptied.
 
-Why a script: the count of admissions and the new one must not interleave.
+Why a script: concurrent calls must not all take the last admission.
 ]]
 local packet_key = KEYS[1]
 local admitted_key = KEYS[2]

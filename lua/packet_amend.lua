@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
 --[[
-packet_amend.lua - correct one user's share number to the ledger's.
+packet_amend.lua - replace one user's share number with the ledger's.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  user_id
 ARGV[2]  share_no   the number that the cache gave this user by mistake
-ARGV[3]  owned_no   the number that they durably own, to be set instead, or "0" if they own none: *share_no*
-                    is then free again. "": another user owns *share_no*, and it stays taken
+ARGV[3]  owned_no   the number that the user durably owns, which replaces *share_no*; "0" if the user owns
+                    none. *share_no* is then free again. "": another user owns *share_no*, which stays taken
 
 Returns; the first status that applies wins:
-  unchanged  the user does not have that number: a repeat, or the key is gone
+  unchanged  the user does not have that number: this is a repeat, or the key is gone
   amended
 
-Why a script: the next number is counted from the hash's fields, and claims run concurrently.
-Also runs when memory is full: it adds a few bytes at most.
+Why a script: the number of fields determines the next share number, and claims run concurrently.
+The script also runs when memory is full, because it adds a few bytes at most.
 ]]
 local packet_key = KEYS[1]
 local user_id = ARGV[1]
@@ -39,8 +39,8 @@ if packet then
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
-      -- Processes cache the owners of an emptied packet for a second (packets/use_cases/cached_emptied.py). The next
-      -- owner of this number must not be refused by such a cache.
+      -- Processes cache the owners of an emptied packet for a second (packets/use_cases/cached_emptied.py). Such a
+      -- cache must not refuse the next owner of this number.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end
     reassign(packet, share_no)

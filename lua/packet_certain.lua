@@ -5,10 +5,10 @@ packet_certain.lua - check whether a packet's hash contains every user with a sh
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
 Returns; the first status that applies wins:
-  certain    a user who is not in the hash has no share: a refusal needs no read of the ledger
+  certain    a user who is not in the hash has no share, so a refusal needs no ledger read
   uncertain  the hash may have lost its newest claims in a failover, or was loaded during claims
 
-Why a script: the mark and the server's ids must be read atomically.
+Why a script: the mark and the server's ids must be read together.
 ]]
 local packet_key = KEYS[1]
 

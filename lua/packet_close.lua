@@ -5,13 +5,13 @@ packet_close.lua - close a packet: after this call, only owners get their shares
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
 Returns; the first status that applies wins:
-  packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
-  already_closed     emptied counts as closed: no number is left. If a number is returned later, the hash offers
-                     it again, and the ledger refuses its claim
+  packet_not_loaded  no hash to close; a later load reads "closing" from the ledger
+  already_closed     or emptied: no number is left. If a number is returned later, the hash offers the
+                     number again, and the ledger refuses the claim
   closed
 
 Why a script: a packet that is emptied concurrently must stay emptied.
-Also runs when memory is full: it changes one letter.
+The script also runs when memory is full, because it changes one letter.
 ]]
 local packet_key = KEYS[1]
 

@@ -1,6 +1,6 @@
 #!lua
 --[[
-packet_grab.lua - give one user one share number of a packet, and the same one on every repeat.
+packet_grab.lua - give one user one share number of a packet; every repeat returns the same number.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  user_id
@@ -14,8 +14,8 @@ Returns one string; the first status that applies wins:
   claimed <share_no> [last]
 "last" follows if the packet is emptied.
 
-Why a script: the check for the user and the next number must not interleave.
-Its cost is the number of calls (docs/adr/0002-one-hash-per-packet.md): four for a winner, two for a loser.
+Why a script: no other claim may run between the check for the user and the new number.
+The number of calls determines the cost (docs/adr/0002-one-hash-per-packet.md): four for a winner, two for a loser.
 ]]
 local packet_key = KEYS[1]
 local user_id = ARGV[1]

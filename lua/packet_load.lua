@@ -4,19 +4,19 @@ packet_load.lua - update one packet's hash from the ledger; a repeat is harmless
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
-ARGV[2]  letter         of the state (lib/state); "" adds users only, and another call follows
+ARGV[2]  letter         of the state (lib/state); "" only adds users, and another call follows
 ARGV[3]  head           of the state: when the packet opens, its count, its terms
 ARGV[4]  durable_no     highest share number that is claimed or refunded
-ARGV[5]  free           lower numbers that are neither, separated by commas
+ARGV[5]  free           lower numbers that are neither claimed nor refunded, separated by commas
 ARGV[6]  proof          "sent": the packet was just sent and has no claims. "told <life> <users>":
-                        all of its claimers were added since <life> began; "-" if in this one call
+                        the loads since <life> began added all claimers; "-" if this call adds all
 ARGV[7]  user_id, share_no, and so on in pairs: durable claims
 
 Returns one string:
   loaded <life>  of the server (lib/life)
 
-Why a script: claims run concurrently. It only adds data: a number that was handed out stays handed
-out, and a closed packet stays closed.
+Why a script: claims run concurrently. The script only adds data: a number that was handed out stays
+handed out, and a closed packet stays closed.
 ]]
 local packet_key = KEYS[1]
 local letter = ARGV[2]
@@ -45,20 +45,20 @@ for i = 7, #ARGV, 2 do
   redis.call('HSETNX', packet_key, ARGV[i], ARGV[i + 1])
 end
 
--- A packet that ended long ago must outlive this load, or its owners would get no answer. A call that
--- only adds a user to a part may have an earlier end than the key already has: GT keeps the later one.
+-- A packet that ended long ago must outlive this load, or its owners would get no answer. A call that only
+-- adds a user may have an earlier end than the key already has: GT keeps the later end.
 local until_ms = math.max(tonumber(ARGV[1]), now_ms() + 600000)
 local left_ms = redis.call('PTTL', packet_key)
 redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
 redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
 
 if packet then
-  -- It is compared with the key's remaining life, which may be longer now.
+  -- <offered_ms> is compared with the key's remaining life, which may be longer now.
   if packet.offered_ms ~= '' then
     packet.offered_ms = packet.offered_ms + redis.call('PTTL', packet_key) - left_ms
   end
   for share_no in string.gmatch(ARGV[5], '%d+') do
-    -- A lower one is handed out, and its claim is in flight.
+    -- A lower number is handed out, and its claim is not yet durable.
     if tonumber(share_no) > packet.given_no then
       reassign(packet, share_no)
     end

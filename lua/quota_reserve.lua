@@ -3,10 +3,10 @@
 quota_reserve.lua - reserve one share of a user's quota in a campaign, if the user is in its audience.
 
 KEYS[1]  quota    HASH  packet_id -> "", "*" -> claims that the ledger counted  rp:{audience:<campaign_id>:<bucket>}:<user_id>
-KEYS[2]  members  HASH  user_id -> "", "#" -> "" once it is whole                rp:{audience:<campaign_id>:<bucket>}
-ARGV[1]  packet_id      the packet that the share comes from
+KEYS[2]  members  HASH  user_id -> "", "#" -> "" once complete                   rp:{audience:<campaign_id>:<bucket>}
+ARGV[1]  packet_id      the share's packet
 ARGV[2]  count_max      how many shares the user may take
-ARGV[3]  life_ms        how long the key lives
+ARGV[3]  life_ms        how long the key stays in the cache
 ARGV[4]  claimed_count  the ledger's count now; "" if it was not read
 ARGV[5]  user_id
 ARGV[6]  audience_mode  "allow" or "deny"; "" if the campaign does not use its list
@@ -14,11 +14,11 @@ ARGV[6]  audience_mode  "allow" or "deny"; "" if the campaign does not use its l
 Returns; the first status that applies wins:
   audience_not_loaded  never loaded, or evicted: load it and try again
   not_in_audience
-  exhausted  the ledger has that many claims, and claims never become fewer
-  full       that many packets are reserved, but some may not become claims
-  reserved   for this packet, now or before
+  exhausted  the ledger has count_max claims, and claims never become fewer
+  full       count_max packets are reserved, but some may not become claims
+  reserved   for this packet, by this call or an earlier one
 
-Why a script: counting the reservations and adding one must not interleave.
+Why a script: concurrent calls must not all take the last place.
 ]]
 local quota_key = KEYS[1]
 local members_key = KEYS[2]

@@ -141,7 +141,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
 def move_campaign_money(
     request: RequestOf[CampaignMoneyBody],
 ) -> HttpAnswer[Deposit | AwaitingApproval]:
-    """Move a user's remaining campaign money to another such account, or ask for approval (202)."""
+    """Move an account's remaining campaign money to another account, or ask for approval (202)."""
     idempotent = idempotent_request(request)
     body = body_of(CampaignMoneyBody, request)
     owner, payee = listed.user_of(request), person_of(body.user)
@@ -204,7 +204,7 @@ def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001
     refusals=(SwitchNotFound,),
 )
 def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
-    """Turn one switch off or on, everywhere within ten seconds."""
+    """Turn a switch off or on; the change is effective everywhere within ten seconds."""
     switch = listed.switch_of(request)
     body = body_of(SwitchBody, request)
     state = switches.turn_switch(
@@ -229,7 +229,7 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
     scopes=ADMINS,
 )
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
-    """Set one limit, or restore its default, everywhere within ten seconds."""
+    """Set a limit or restore its default; the change is effective within ten seconds."""
     name, value = listed.limit_of(request), body_of(LimitBody, request).value
     switches.set_limit(name, value, operator=request.user, ports=containers.operators.switch_ports)
     return HttpAnswer(views.limit_view(name, value))
@@ -237,14 +237,14 @@ def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
 
 @handler.route("GET /admin/refusals", parameters=(listed.hours_of,), scopes=WATCHERS)
 def read_refusals(request: HttpRequest) -> HttpAnswer[Refusals]:
-    """Count refusals by code, and the stages of all requests; busy processes lag a minute."""
+    """Count refusals by code, and requests by stage; busy processes report up to a minute late."""
     hours = listed.hours_of(request)
     return HttpAnswer(views.refusals_view(hours, containers.operators.outcome_counts.count(hours)))
 
 
 @handler.route("POST /admin/risk", scopes=ADMINS)
 def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
-    """Store the host's decision on a user; it applies to their next claim or draw."""
+    """Store the host's decision about a user; the decision applies to the next claim or draw."""
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
     judge(
@@ -264,7 +264,7 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     csv=listed.CAMPAIGN_COLUMNS,
 )
 def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
-    """List all campaigns, the latest start first."""
+    """List all campaigns, latest start first."""
     page, cursor = containers.operators.operator_lists.list_campaigns(
         listed.campaign_cursor_of(request), listed.list_limit_of(request)
     )
@@ -288,7 +288,7 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
     refusals=(PacketNotFound,),
 )
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
-    """List packets of a campaign or a sender; without either, all that have not ended."""
+    """List packets from a campaign or a sender, or by default all that have not ended."""
     sender, packet_id = listed.sender_of(request), looked_up_packet_of(request)
     if packet_id is None and (sender is None or is_known(sender.user_id)):
         page, cursor = list_packets(
@@ -329,7 +329,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     refusals=(PacketNotFound,),
 )
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
-    """List the claims of a packet, with their amounts."""
+    """List a packet's claims, with their amounts."""
     page, place = list_claims(
         named_packet_of(request),
         claim_cursor_of(request),
@@ -351,7 +351,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     refusals=(PacketNotFound,),
 )
 def remove_thanks(request: HttpRequest) -> HttpAnswer[RemovedThanks]:
-    """Remove the text of a share's thanks; the claimer can't write another one."""
+    """Remove the thanks text for a share; the claimer can't write another one."""
     packet_id, share_no = named_packet_of(request), share_no_of(request)
     author = remove_thanks_text(
         packet_id,
@@ -370,7 +370,7 @@ def remove_thanks(request: HttpRequest) -> HttpAnswer[RemovedThanks]:
     refusals=(PacketNotFound,),
 )
 def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
-    """Count the claims that each user's shared link led to."""
+    """Count the claims that came through each user's shared link."""
     counts, place = count_sharers(
         named_packet_of(request),
         claim_cursor_of(request),
@@ -396,7 +396,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     refusals=(CampaignNotFound,),
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
-    """List winners of goods, by prize and unit; cash is in the claims of its packets."""
+    """List goods winners, by prize and unit; cash wins are listed as claims of their packets."""
     page, place = list_winners(
         campaign_id_of(request),
         listed.of_prize(request),
@@ -463,7 +463,7 @@ def list_chats(request: HttpRequest) -> HttpAnswer[AdmittedChats]:  # noqa: ARG0
     scopes=OPERATORS,
 )
 def admit_chat(request: RequestOf[ChatBody]) -> HttpAnswer[AdmittedChat]:
-    """Admit a chat with a daily limit, or change an admitted one."""
+    """Admit a chat with a daily limit, or edit an admitted chat."""
     body, now_ms = body_of(ChatBody, request), containers.platform.clock.now_ms()
     asked = Chat(
         connector_of(request), chat_id_of(request), **body.model_dump(), admitted_at_ms=now_ms
@@ -479,7 +479,7 @@ def admit_chat(request: RequestOf[ChatBody]) -> HttpAnswer[AdmittedChat]:
     refusals=(ChatNotFound,),
 )
 def revoke_chat(request: HttpRequest) -> HttpAnswer[ChatPlace]:
-    """Revoke a chat: its members can neither send nor claim there."""
+    """Revoke a chat, so that its members can neither send nor claim there."""
     connector, chat_id = connector_of(request), chat_id_of(request)
     now_ms = containers.platform.clock.now_ms()
     chats.revoke_chat(request.user, connector, chat_id, now_ms, chats=containers.chat.chats)

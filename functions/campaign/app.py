@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
 
 _WORK_WITHIN_MS = 20_000
-"""Milliseconds of work per call, because API Gateway waits 30 seconds; the next call continues."""
+"""Maximum milliseconds of work per call: API Gateway waits 30 s. The next call continues."""
 
 CAMPAIGN_CACHING = ("public, max-age=1",)
 
@@ -68,7 +68,7 @@ handler = Api()
     caching=CAMPAIGN_CACHING,
 )
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
-    """Show a campaign and its prizes to everyone; the answer is the same with a token."""
+    """Show a campaign and its prizes to everyone; a token does not change the answer."""
     lottery = containers.lottery.lotteries.get(campaign_id_of(request))
     campaign, rains = lottery.snapshot.campaign, containers.lottery.rains
     packets, rounds = rains.get(campaign), rains.rounds(campaign.campaign_id)
@@ -90,7 +90,7 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     refusals=(CampaignNotFound,),
 )
 def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
-    """Show a campaign to an operator, with its total and remaining budget and stock."""
+    """Show a campaign to an operator, with total and remaining budget and stock."""
     watched = watch_lottery(
         campaign_id_of(request),
         campaigns=containers.campaigns.repository,
@@ -187,7 +187,7 @@ def check_audience(request: HttpRequest) -> HttpAnswer[CheckedAudience]:
     refusals=(PacketNotFound, CampaignNotFound),
 )
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
-    """Load a campaign's prizes, list of users and packets into the cache."""
+    """Load a campaign's prizes, audience list and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
     get_campaign(campaign_id, campaigns=containers.campaigns.repository)
     log_preheat(request, campaign_id, cursor)

@@ -1,4 +1,4 @@
-"""Handler for calls of chat platforms, and for the queue of cards that show packets in chats."""
+"""Handler for calls from chat platforms, and for the queue of cards that show packets in chats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from redpacket.chat.api.answers import ChatAnswer
 
 _CALL_BYTES_MAX = 128 * 1024
-"""Bytes for two escaped messages of 4,096 characters: a message and the one that it answers."""
+"""Maximum bytes: a message and the message that it answers, each with 4,096 escaped characters."""
 
 handler = Api()
 
@@ -37,7 +37,7 @@ def _mount(name: ConnectorName) -> None:
         answer = handle_call(name, connector, request.headers, request.body, ports=ports)
         return HttpAnswer(cast("ChatAnswer", answer))
 
-    # The name becomes the operation's id.
+    # The function's name becomes the operation's id.
     receive.__name__ = f"take_{name}_call"
     handler.route(
         f"POST /chat/{name}",
@@ -54,7 +54,7 @@ for _name in ConnectorName:
 
 @handler.schedule
 def edit_cards(_time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
-    """Edit the cards of packets that changed."""
+    """Edit the cards that show changed packets."""
     return edit_batch(
         event["Records"],
         edit=partial(edit_card, ports=card_ports()),

@@ -9,9 +9,9 @@ from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:  # noqa: ANN401 - Lambda's form
-    """Sweep once, and return the counts for an operator who invokes it.
+    """Sweep once, and return the counts for an operator who invokes the function.
 
-    The schedule starts several sweeps, each for a group of packets. Without a group, one sweep
+    The schedule starts several sweeps, each for one group of packets. Without a group, one sweep
     handles all packets.
     """
     group, groups = event.get("group", 0), event.get("groups", 1)

@@ -1,4 +1,4 @@
-"""HTTP handler for provider callbacks: verify and queue them. It moves no money."""
+"""HTTP handler for provider callbacks: verify and queue them without moving money."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _mount(channel: ProviderName) -> None:
         handle_callback(channel, request.headers, request.body, ports=ports)
         return HttpAnswer(None)
 
-    # The name becomes the operation's id.
+    # The function's name becomes the operation's id.
     receive.__name__ = f"take_{channel}_callback"
     handler.route(
         f"POST /gateway/{channel}/callback",

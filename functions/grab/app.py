@@ -39,7 +39,7 @@ handler = Api()
     refusals=(*_CLAIMING, NotInvited, PassphraseMismatch),
 )
 def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
-    """Claim one share for the caller, or admit them to open one."""
+    """Claim one share for the caller, or admit the caller to open one."""
     packet_id = packet_id_of(request)
     guards.guard_grab()
     user, passphrase, via = request.user, None, None
@@ -87,7 +87,7 @@ before_snapshot(
     refusals=(PacketNotFound, AlreadyThanked, RateLimited),
 )
 def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
-    """Thank the sender for the caller's share; the same thanks again change nothing."""
+    """Thank the sender for the caller's share; repeating the same thanks changes nothing."""
     packet_id = packet_id_of(request)
     guards.guard_read(request)
     from redpacket.packets.api.claim_schemas import ThanksBody

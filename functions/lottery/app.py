@@ -1,4 +1,4 @@
-"""HTTP handler for the lottery (抽奖): draw, help a friend and read the results."""
+"""HTTP handler for the lottery (抽奖): draw, help a friend and read results."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ handler = Api()
     refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, DrawRefused),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
-    """Draw once for the caller; a repeat with the same key gets the same answer."""
+    """Draw once for the caller; a repeat with the same key returns the same result."""
     guards.guard_draw(request)
     campaign_id, key_hash = campaign_id_of(request), key_hash_of(request)
     if request.json():
-        # Draws have no body, so they skip the slow import of the schemas.
+        # A draw's body is empty, so skip the slow import of the schemas.
         from redpacket.lottery.api.draw_schemas import DrawBody
         from redpacket.platform.http.bodies import body_of
 
@@ -98,7 +98,7 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     refusals=(*_DRAWING, PassphraseMismatch, HelpRefused),
 )
 def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
-    """Enter a campaign's passphrase for a friend, who may then draw once more."""
+    """Enter a campaign's passphrase to give a friend one more draw."""
     guards.guard_help()
     from redpacket.lottery.api.draw_schemas import HelpBody
     from redpacket.lottery.use_cases.help_inviter import help_inviter
@@ -122,7 +122,7 @@ def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     refusals=(CampaignNotFound, ProofNotReady, RateLimited),
 )
 def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
-    """Reveal the seed of a past day."""
+    """Reveal the lottery's seed for a past day."""
     guards.guard_read(request)
     from redpacket.lottery.use_cases.read_draws import read_draw_proof
 

@@ -1,4 +1,4 @@
-"""Handler for packets' payments, which only the send function invokes; it has no routes."""
+"""Handler for packet payments. It has no routes; only the send function invokes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ handler = Api()
 
 @handler.schedule
 def order_payment(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001 - Lambda's form
-    """Order the payment of an unpaid packet at the provider, or close its order."""
+    """Create the provider's payment order for an unpaid packet, or close the order."""
     payments = containers.payments
     if number := event.get("close"):
         close_order(number, ports=payments.payment_ports)

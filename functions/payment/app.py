@@ -71,7 +71,7 @@ _WITHDRAWALS_PER_PAGE = 20
 _RETURNS_PER_PAGE = 100
 
 _DEBTS_PER_PAGE = 20
-"""Debts per page; each debt also reads a user's balance."""
+"""Number of debts per page; each requires a read of the user's balance."""
 
 handler = Api()
 
@@ -83,7 +83,7 @@ handler = Api()
     refusals=(*KEYED, ChannelUnavailable, PayeeNotBound, RateLimited, SwitchedOff),
 )
 def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
-    """Begin a payment into the caller's account, once per idempotency key."""
+    """Start a payment into the caller's account, once per idempotency key."""
     guards.guard_payment()
     idempotent = idempotent_request(request)
     body = body_of(PaymentBody, request)
@@ -128,7 +128,7 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     ),
 )
 def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
-    """Withdraw money, once per idempotency key: the balance is debited now; the payout follows."""
+    """Withdraw money, once per idempotency key. The debit is immediate; the payout follows."""
     guards.guard_withdrawal()
     refuse_operators(request)
     idempotent = idempotent_request(request)
@@ -195,7 +195,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     scopes=AUDITORS,
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
-    """List payments that wait for an operator's decision, newest first."""
+    """List payments that await an operator's decision, newest first."""
     page, cursor = containers.payments.payment_lists.list_listed_returns(
         withdrawals_cursor_of(request), _RETURNS_PER_PAGE
     )
@@ -210,9 +210,9 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     refusals=(PaymentNotFound, VersionConflict),
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
-    """Resolve a listed payment whose money was deposited, or paid back outside within your limit.
+    """Resolve a listed payment: you deposited its money, or paid it outside within your limit.
 
-    Above it, `outside` is 403: deposit the money instead, which waits for approval.
+    Above your limit, `outside` returns 403. Deposit the money instead; deposits can get approval.
     """
     resolved = return_payment.resolve_return(
         body_of(ResolutionBody, request).parsed,
@@ -229,7 +229,7 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
     scopes=AUDITORS,
 )
 def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
-    """List unfinished withdrawals, oldest first, or all withdrawals of a user."""
+    """List unfinished withdrawals, oldest first, or all of one user's withdrawals."""
     user_id = withdrawer_of(request)
     if user_id and not is_known(user_id):
         return HttpAnswer(
@@ -277,7 +277,7 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     scopes=AUDITORS,
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
-    """List users in debt: a provider refunded money that they had spent."""
+    """List users with debts: a provider refunded money that they had already spent."""
     page, cursor = list_debts(
         withdrawals_cursor_of(request),
         _DEBTS_PER_PAGE,

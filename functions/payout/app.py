@@ -9,7 +9,7 @@ from redpacket.packets.use_cases.settle_or_delay import settle_or_delay
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, list[dict[str, str]]]:  # noqa: ARG001 - Lambda's form
-    """Settle the claims that the messages name; a failed message is delivered five times in all."""
+    """Settle the claims that the messages name; SQS delivers a failing message up to five times."""
     settle = partial(
         settle_or_delay,
         is_on=containers.operations.stored_switches.is_on,

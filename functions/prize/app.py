@@ -47,9 +47,9 @@ handler = Api()
 def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
     """Create a prize (201), edit it (200), or ask for approval (202).
 
-    Cash is funded from the operator's account. An edit that changes who can win cash needs approval
-    if the lottery has more cash than the operator may move alone. Only one of several pending edits
-    of a campaign can be approved. The others then return 409, because their version is outdated.
+    The operator's account funds cash. An edit that changes who can win cash needs approval if the
+    lottery has more cash than the operator may move alone. If a campaign has several pending edits,
+    only one can be approved; the others then return 409, because their version is outdated.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))
@@ -71,7 +71,7 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     refusals=(IdempotencyKeyMissing, IdempotencyKeyReused, *_EDITING),
 )
 def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
-    """Add units to a prize, or remove units that are not won yet, once per idempotency key.
+    """Add units to a prize, or remove units that nobody has won, once per idempotency key.
 
     The change needs approval (202) if the lottery has more cash than the operator may move alone.
     """
@@ -103,7 +103,7 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body_bytes_max=CODES_BYTES_MAX,
 )
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
-    """Add codes to a prize, one unit each; only a winner's answer shows a code.
+    """Add codes to a prize, one unit for each; only the winner's answer shows a code.
 
     403 if the lottery has more cash than the operator may move alone, because codes have no
     approval: add them before the cash, or to another campaign.
@@ -124,8 +124,8 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
 def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over won goods, or let users draw them again; the first decision is final.
 
-    Letting users draw a unit again is 403 until the campaign's end if the lottery has more cash
-    than the operator may move alone.
+    Until the campaign ends, letting users draw a unit again returns 403 if the lottery has more
+    cash than the operator may move alone.
     """
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)

@@ -1,4 +1,4 @@
-"""Handler of reconciliation: operators' requests, and two steps of the state machine."""
+"""Handler for reconciliation: operator requests, and two steps of the state machine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
 
 @handler.schedule
 def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the next export, its queries, or the result of a run after its checks."""
+    """Plan the next export, return its queries, or run the checks and return the result."""
     reconciliation, clock = containers.reconciliation, containers.platform.clock
     database, first = event["database"], event.get("first")
     if "asked_at_ms" in event:

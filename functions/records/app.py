@@ -38,7 +38,7 @@ handler = Api()
     caching=pages.RECORD_CACHING,
 )
 def read_packet(request: HttpRequest) -> HttpAnswer[Record]:
-    """Show a record page."""
+    """Show a packet and a page of its claims."""
     return pages.record_page(request)
 
 
@@ -50,7 +50,7 @@ def read_packet(request: HttpRequest) -> HttpAnswer[Record]:
     caching=pages.FEED_CACHING,
 )
 def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
-    """Show a packet to everybody who has its id."""
+    """Show a packet to anyone who has its id."""
     return pages.feed_page(request)
 
 
@@ -71,7 +71,7 @@ def read_preview(request: HttpRequest) -> HttpAnswer[str]:
     refusals=(PacketNotFound, ProofNotReady, *_READING),
 )
 def read_proof(request: HttpRequest) -> HttpAnswer[Proof]:
-    """Reveal the seed of a packet that has ended, and every amount."""
+    """Reveal the seed and every amount of a packet that has ended."""
     return pages.proof_page(request)
 
 
@@ -83,7 +83,7 @@ def read_proof(request: HttpRequest) -> HttpAnswer[Proof]:
     caching=log_pages.LOG_CACHING,
 )
 def read_log(request: HttpRequest) -> HttpAnswer[LogPage]:
-    """Show the log of commitments to everybody, with its signed head."""
+    """Show the log of commitments to anyone, with its signed head."""
     return log_pages.entries_page(request)
 
 
@@ -122,7 +122,7 @@ def prove_consistency(request: HttpRequest) -> HttpAnswer[LogConsistency]:
     caching=log_pages.LOG_CACHING,
 )
 def read_checkpoint(request: HttpRequest) -> HttpAnswer[Checkpoint]:
-    """Show the log's signed head as a note, as C2SP tlog-checkpoint defines it."""
+    """Show the log's signed head as a note in C2SP's tlog-checkpoint format."""
     return log_pages.checkpoint_page(request)
 
 
@@ -133,7 +133,7 @@ def read_checkpoint(request: HttpRequest) -> HttpAnswer[Checkpoint]:
     is_public=True,
 )
 def read_tile(request: HttpRequest) -> HttpAnswer[bytes]:
-    """Show a tile of the log's hashes, or a bundle of its entries, as C2SP tlog-tiles defines."""
+    """Show a tile of the log's hashes or a bundle of its entries, in C2SP's tlog-tiles format."""
     page = log_pages.tile_page(request)
     if page is None:
         raise PacketNotFound("the signed log has no such tile")

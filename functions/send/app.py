@@ -1,4 +1,4 @@
-"""HTTP handlers for packets of users and campaigns: send, end early, and upload the cover."""
+"""HTTP handler for packets from users and campaigns: send, end early, upload pictures."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
     refusals=_REFUSALS,
 )
 def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
-    """Fund a campaign's packet, once per idempotency key, with a token of the operators' issuer.
+    """Fund a campaign's packet, once per idempotency key, with an operator token.
 
-    The money of `recipients`, or else the largest share that one person can take, counts toward
-    `ApprovalFen`. A send above it is 403. `hongbao/treasury` may send more in packets without
-    recipients that have at least 10 shares.
+    The money for `recipients`, or else the largest share that one person can take, counts toward
+    `ApprovalFen`. A send above that limit returns 403. `hongbao/treasury` may send more in packets
+    with at least 10 shares and no recipients.
     """
     if not request.json().get("campaign_id"):
         raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")
@@ -93,9 +93,9 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
     refusals=_REFUSALS,
 )
 def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
-    """Fund the packets of a rain, whose rounds open for all users in the same second.
+    """Fund a rain's packets; each round opens for all users in the same second.
 
-    Packets count toward limits as in `POST /admin/packets`. A repeat completes an interrupted call.
+    Packets count toward limits as in `POST /admin/packets`. A repeat resumes an interrupted call.
     """
     guards.guard_send(request)
     # Import lazily: only campaigns have rains.
@@ -131,7 +131,7 @@ def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
     refusals=(PacketNotFound,),
 )
 def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
-    """End a campaign's packet now; packets of users need the scope hongbao/admin."""
+    """End a campaign's packet now; a user's packet needs the scope hongbao/admin."""
     packet_id, reason = named_packet_of(request), body_of(EndBody, request).reason
     from redpacket.packets.use_cases.end_packet import end_any_packet as end
 
@@ -140,7 +140,7 @@ def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
 
 
 def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpAnswer[EndedPacket]:
-    """End a packet. On stacks with a payment provider, also close an unpaid packet's order."""
+    """End a packet. If a payment provider is configured, also close an unpaid packet's order."""
     ports, payments = containers.packets.send_ports, containers.packets.payments
     return HttpAnswer(views.ended_view(end(*given, ports=ports, payments=payments, **named)))
 
@@ -152,7 +152,7 @@ def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpA
     body_bytes_max=PICTURE_BODY_BYTES_MAX,
 )
 def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
-    """Upload a picture for a packet's cover or the profile; it counts toward the limit of sends."""
+    """Upload a picture for a packet's cover or the profile; it counts toward the send limit."""
     guards.guard_send(request)
     return _store_picture(request)
 
@@ -164,7 +164,7 @@ def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPictur
     body_bytes_max=PICTURE_BODY_BYTES_MAX,
 )
 def upload_prize_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
-    """Upload a picture for prizes, which stays until an operator removes it."""
+    """Upload a prize picture, which is kept until an operator removes it."""
     return _store_picture(request, is_prize=True)
 
 
@@ -172,7 +172,7 @@ def _store_picture(
     request: RequestOf[PictureBody], *, is_prize: bool = False
 ) -> HttpAnswer[UploadedPicture]:
     owner, body = request.user.user_id, body_of(PictureBody, request)
-    # A prize's picture is not personal data, so its operator's erasure does not find it.
+    # A prize's picture is not personal data, so erasing the operator does not delete it.
     new_id = new_picture_id(None if is_prize else owner)
     if is_prize:
         from redpacket.approvals.api import approval_gate  # only operators need it

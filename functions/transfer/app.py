@@ -21,10 +21,10 @@ _RESERVE_MS = 8_000
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
     """Process queued notices, or run a scheduled task: dispatch, sweep or compare_bills.
 
-    An operator may invoke it. `{"task": "compare_bills", "day": "2027-01-29"}` compares the
-    statements of one day; with `"skip": true` the day counts as compared even without a statement.
-    `{"task": "return_forgotten", "withdrawal_id": "..."}` returns a withdrawal by the operator's
-    decision.
+    Operators may invoke the function. `{"task": "compare_bills", "day": "2027-01-29"}` compares one
+    day's statements; with `"skip": true` the day counts as compared even without a statement.
+    `{"task": "return_forgotten", "withdrawal_id": "..."}` returns a withdrawal because the operator
+    decided so.
     """
     try:
         return _follow(event["Records"]) if "Records" in event else _do(event, context)
@@ -84,7 +84,7 @@ def _may_withdraw() -> bool:
 
 
 def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Process each notice and return SQS's partial batch response. The sweep covers lost ones."""
+    """Process each notice; return SQS's partial batch response. The sweep covers lost notices."""
     failed: list[str] = []
     for record in records:
         try:

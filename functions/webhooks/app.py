@@ -50,7 +50,7 @@ def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001
     refusals=(WebhookNotFound,),
 )
 def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
-    """Show a webhook, the number of its waiting deliveries, and its dead letters."""
+    """Show a webhook, its number of waiting deliveries, and its dead letters."""
     return HttpAnswer(
         details_view(
             *edit_webhook.watch_webhook(
@@ -68,7 +68,7 @@ def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     refusals=(WebhookNotFound, VersionConflict),
 )
 def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
-    """Create or edit a webhook; only the creation shows its secret."""
+    """Create or edit a webhook; only creating it shows its secret."""
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
@@ -91,7 +91,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     refusals=(WebhookNotFound, VersionConflict),
 )
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
-    """Create a new secret, shown only now; the previous one also signs for a day."""
+    """Create a new secret, shown only now; the previous secret also signs for one day."""
     name = webhook_name_of(request)
     note, ports = partial(note_rotation, request, name), containers.events.webhook_ports
     return HttpAnswer({"secret": edit_webhook.rotate_secret(name, note, ports=ports)})
@@ -118,7 +118,7 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     refusals=(WebhookNotFound,),
 )
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
-    """Retry dead letters for another day; repeat the call until none is left."""
+    """Retry dead letters for another day; repeat the call until `is_complete`."""
     name = webhook_name_of(request)
     note, ports = partial(note_replay, request, name), containers.events.webhook_ports
     count, is_complete = edit_webhook.replay_dead(name, note, ports=ports)

@@ -2,14 +2,14 @@
 -- reads them. The odds that all users share are cached in the day's hash until the revision rises or the next
 -- hour releases units. Their fields have fixed positions, since every draw reads them:
 --   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
--- without the spaces. The records of draws refer to the name, a field of the day's hash.
+-- without the spaces. Draw records contain the name, which is a field in the day's hash.
 local function name_odds(day_key, text)
   local name = 'o:' .. string.sub(redis.sha1hex(text), 1, 16)
   redis.call('HSETNX', day_key, name, text)
   return name
 end
 
--- A draw's record has its outcome, the name of its odds, and the user's misses in a row before it.
+-- A draw's record has the outcome, the name of the odds, and the user's consecutive misses before the draw.
 local function recall_draw(day_key, record)
   local outcome, name = string.match(record, '^(.+) (%S+) %d+$')
   return outcome .. ' ' .. redis.call('HGET', day_key, name)
@@ -90,7 +90,7 @@ local function odds_of(cache_key, player, won, odds, rules)
   return odds
 end
 
--- Returns the prize at *point*, or nil for a miss. The arithmetic is that of `choose` in lottery/model/odds.py.
+-- Returns the prize at *point*, or nil for a miss. `choose` in lottery/model/odds.py has the same arithmetic.
 local function choose(odds, point)
   local place = math.floor(point / 4503599627370496 * (odds.prize_weight + odds.miss_weight))
   if place >= odds.prize_weight then

@@ -1,5 +1,5 @@
--- Returns the share that *user_id* already has, or *refusal* if they have none. *note* follows the number.
--- It costs a call, so scripts only use it if the answer matters: most users here have no share.
+-- Returns the share that *user_id* already has, or *refusal*. *note* follows the share's number.
+-- Scripts use this function only if the answer matters, because it costs a call and most users have no share.
 local function or_owned(packet_key, user_id, refusal, note)
   local owned_no = redis.call('HGET', packet_key, user_id)
   if owned_no then
@@ -8,8 +8,8 @@ local function or_owned(packet_key, user_id, refusal, note)
   return refusal
 end
 
--- Returns the answer to *user_id* if the packet is not open. If it is, returns nil, the state (lib/state), and
--- the state's offset and returned numbers.
+-- Returns the answer to *user_id* if the packet is not open; otherwise nil, the state (lib/state), and the
+-- state's offset and returned numbers.
 local function check_open(packet_key, user_id)
   local state = redis.call('HGET', packet_key, '#')
   if not state then
@@ -33,7 +33,7 @@ local function check_open(packet_key, user_id)
 
   local offset, offered_ms, returned = string.match(state, '|([^,]*),([^,]*)(.*)$')
   if offered_ms ~= '' and left_ms > tonumber(offered_ms) then
-    -- The packet was emptied, and a number has been returned since. It is offered a second later (packet_amend).
+    -- The packet was emptied, and a number was returned less than a second ago (packet_amend).
     return or_owned(packet_key, user_id, 'packet_emptied')
   end
   return nil, state, offset, returned

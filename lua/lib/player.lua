@@ -1,4 +1,4 @@
--- A user's counts of a day: "<attempt_count>,<win_count>,<miss_streak>". Each help lowers the attempt count,
+-- A user's counts for a day: "<attempt_count>,<win_count>,<miss_streak>". Each help lowers the attempt count,
 -- even below zero.
 local function read_player(text)
   local attempt_count, win_count, miss_streak =

@@ -1,4 +1,4 @@
--- A prize in the lottery's hash, by its id:
+-- A prize in the lottery's hash, keyed by the prize's id:
 --   <weight>,<total>,<per_day>,<per_hour>,<1 if once-only, else 0>;<units, lib/stock>
 local function read_prize(text)
   local weight, total, per_day, per_hour, is_once, units =

@@ -4,12 +4,12 @@
 -- packet's start. The letter is O open, R open and repaired, E emptied (all numbers are handed out) or C
 -- closed. Times are compared with the key's remaining life, which ends a day after the packet: PTTL
 -- returns one integer, TIME two strings. The key of a campaign's packet is open from its load and ends two
--- days after the packet: operators move the window, which functions check. The next share number is HLEN +
--- offset: a claim is one HSETNX without a counter. Code that adds or removes a user in any other way corrects
--- the offset. <returned> lists returned numbers, each after a comma; they are offered once <offered_ms> of the
--- key's life are left. Without any of these there is no tail.
--- The terms may end with a mark that the hash has every claimer (docs/adr/0016): "*" if the ledger has listed
--- all of them, "@" and the server's life (lib/life) if the hash has seen every claim since the send.
+-- days after the packet: operators can move its window, which functions check. The next share number is HLEN +
+-- offset: a claim is one HSETNX without a counter. Code that adds or removes a user in any other way must
+-- correct the offset. <returned> lists returned numbers, each after a comma; they are offered once <offered_ms> of the
+-- key's life are left. Without returned numbers and offset, the state has no tail.
+-- The terms may end with a mark, which proves that the hash has every claimer (docs/adr/0016): "*" if the ledger
+-- listed all claimers, "@" and the server's life (lib/life) if the hash has seen every claim since the send.
 local function read_state(state, field_count)
   local head, tail = string.match(state, '^.([^|]*)|?(.*)$')
   local offset, offered_ms, returned = string.match(tail, '^([^,]*),([^,]*)(.*)$')

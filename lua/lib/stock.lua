@@ -1,5 +1,5 @@
--- The numbered units of a prize, or of its stock for a day: "<issued_no>" and then ",<no>" for each lower
--- number that was returned. Only the ledger has the owners of units.
+-- The numbered units of a prize, in total or for a day: "<issued_no>", then ",<no>" for each lower number that
+-- was returned. Only the ledger records the units' owners.
 local function read_stock(text)
   local issued_no, returned = string.match(text or '0', '^(%d+)(.*)$')
   local _, returned_count = string.gsub(returned, ',', ',')
@@ -10,8 +10,8 @@ local function write_stock(stock)
   return stock.issued_no .. stock.returned
 end
 
--- Returns a new number, or the lowest returned one if there are no new ones. While fewer than *total* units are
--- issued it is at most *total*, even if an operator has lowered that.
+-- Returns a new number, or the lowest returned number if no new one is left. The number is at most *total* while
+-- fewer than *total* units are issued, even if an operator has lowered *total*.
 local function take_no(stock, total)
   stock.count = stock.count + 1
   if stock.issued_no < total then
@@ -28,7 +28,7 @@ local function take_no(stock, total)
 end
 
 local function offer_no(stock, number)
-  -- A higher number counts as new here, because the cache lost the record of its issue.
+  -- A higher number counts as new, because the cache lost the record that it was issued.
   if number <= stock.issued_no then
     stock.returned = stock.returned .. ',' .. number
   end
@@ -36,7 +36,7 @@ end
 
 local function raise_stock(stock, durable_no, free)
   for number in string.gmatch(free, '%d+') do
-    -- A lower number is issued, and its draw is in flight.
+    -- A lower number is issued, and its draw is not yet durable.
     if tonumber(number) > stock.issued_no then
       stock.returned = stock.returned .. ',' .. number
     end

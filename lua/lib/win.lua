@@ -1,5 +1,5 @@
--- Takes a unit of a prize, and one of the day if it has a daily stock. Returns both numbers, and whether the
--- prize is once-only.
+-- Takes a unit of a prize, and a unit of the day's stock if the prize has one. Returns both numbers, and whether
+-- the prize is once-only.
 local function win(cache_key, day_key, prize_id, rules, now)
   local prize = read_prize(redis.call('HGET', cache_key, prize_id))
   local today = read_stock(prize.per_day > 0 and redis.call('HGET', day_key, 'n:' .. prize_id))

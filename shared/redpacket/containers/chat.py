@@ -26,7 +26,7 @@ class ChatContainer(Container):
 
     @cached_property
     def connectors(self) -> Mapping[str, Connector]:
-        """Connectors of the platforms for which the secret has all values."""
+        """Connectors for the platforms whose values are all in the secret."""
         secret = json.loads(self.settings.chat_secret)
         http = partial(self.platform.http_client, call_ms_max=_CALL_MS_MAX)
         environment = ConnectorEnvironment(secret, http, self.clock.now_ms)
@@ -38,7 +38,7 @@ class ChatContainer(Container):
         return SqsCards(lambda: self.platform.aws("sqs"), self.settings.card_queue_url)
 
     def send_ports_of(self, chat: Chat) -> SendPorts:
-        """Return the ports of a send that counts toward the chat's daily limits."""
+        """Return ports for a send that counts toward the chat's daily limits."""
         open_max, member_fen = self.settings.open_packets_max, self.settings.chat_member_day_fen
         funding = DynamoChatFunding(self.dynamo, open_max, chat, member_fen)
         return replace(self.packets.send_ports, funding=funding)

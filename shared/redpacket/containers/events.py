@@ -45,7 +45,7 @@ class EventsContainer(Container):
 
     @cached_property
     def event_sender(self) -> Sender:
-        # Functions that send nothing lack the libraries that these modules need.
+        # Import lazily: functions that send no events lack these modules' libraries.
         from redpacket.events.clients.sender import WebhookSender
         from redpacket.payments.sealed_accounts import AccountKeys
 

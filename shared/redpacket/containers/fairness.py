@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from redpacket.fairness.ports import HeadSigner
 
 LOG_THREADS = 32
-"""Maximum concurrent reads and transactions that write the places of one append."""
+"""Maximum concurrent reads and transactions while one append writes its entries' places."""
 
 
 @dataclass(eq=False)
 class FairnessContainer(Container):
     public_log = on_dynamo(DynamoLog)
-    """Repository of the log; only the log function's role may append to it."""
+    """Repository for the log; only the log function's role may append entries."""
 
     @cached_property
     def head_signer(self) -> HeadSigner:

@@ -43,7 +43,7 @@ class OperationsContainer(Container):
 
     @cached_property
     def switches(self) -> CachedSwitches:
-        """Switches, cached in this process and in the shared cache."""
+        """Switches, cached in this process and in the cache that all functions share."""
         from redpacket.operations.redis.switches import RedisSwitches
 
         return self._switches(RedisSwitches(self.platform.cache_client, self._texts))
@@ -70,12 +70,12 @@ class OperationsContainer(Container):
         return in_threads(do, items, threads=threads)
 
     def limit_sends(self, user_id: str) -> None:
-        """Count a user's send. Raises RateLimited."""
+        """Count a send toward the user's limits. Raises RateLimited."""
         self._limit(SENDS.scaled(self.switches.limit(LimitName.SENDS_PER_MINUTE)), user_id)
         self._limit(daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY)), user_id)
 
     def limit_draws(self, user_id: str) -> None:
-        """Count a user's draw. Raises RateLimited."""
+        """Count a draw toward the user's limit. Raises RateLimited."""
         self._limit(DRAWS.scaled(self.switches.limit(LimitName.DRAWS_PER_MINUTE)), user_id)
 
     def _limit(self, limit: Limit, user_id: str) -> None:

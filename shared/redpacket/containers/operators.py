@@ -1,4 +1,4 @@
-"""Container for operators' deposits, switches, lists, approvals and erasures."""
+"""Container for operators' tasks: deposits, switches, lists, approvals and erasures."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -86,7 +86,7 @@ class OperatorsContainer(Container):
 
     @cached_property
     def unmark_account(self) -> partial[None]:
-        """Use case that lets a campaign account be used for everything again."""
+        """Use case that removes the campaign mark from an empty account."""
         return partial(unmark_account, holdings=self.holdings, clock=self.clock)
 
     @cached_property

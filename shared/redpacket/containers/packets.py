@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.settle_claims import SettlePorts
 
 _ORDER_TIMEOUT_S = 8
-"""Timeout for a cold start and the provider's answer; after it the sender polls the payment."""
+"""Seconds for a cold start and the provider's answer; then the sender polls the payment."""
 
 
 @dataclass(eq=False)
@@ -39,7 +39,7 @@ class PacketsContainer(Container):
     campaigns: CampaignsContainer
 
     admission_factor = 5
-    """Maximum users admitted at one time for each share."""
+    """Maximum number of users admitted at the same time for each share."""
     shard_share_count = 20_000
     """Share count above which a campaign's packet is sharded; also a shard's approximate size."""
 
@@ -63,7 +63,7 @@ class PacketsContainer(Container):
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
-        """Repository without the keys that decrypt amounts."""
+        """Repository that lacks the keys to decrypt amounts."""
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         return DynamoPackets(self.dynamo)
@@ -81,7 +81,7 @@ class PacketsContainer(Container):
         return DynamoClaims(self.dynamo, asks_verdicts=self.settings.has_verdicts)
 
     def work_lists(self, group: int, groups: int) -> DynamoWorkLists:
-        """Return the work lists for sweep number *group* of *groups*."""
+        """Return the work lists for sweep number *group* out of *groups*."""
         from redpacket.ledger.dynamodb.keys import work_shards
         from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
@@ -124,7 +124,7 @@ class PacketsContainer(Container):
 
     @cached_property
     def phrases(self) -> ports.Phrases:
-        """Passphrase comparison, with libraries from a layer that only grab and lottery have."""
+        """Passphrase comparison; its libraries are in a layer that only grab and lottery have."""
         from redpacket.packets import pinyin
 
         return pinyin

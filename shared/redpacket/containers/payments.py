@@ -45,7 +45,7 @@ class PaymentsContainer(Container):
     bound_payees = on_dynamo(DynamoPayees)
 
     def payees_of(self, user: User) -> Payees:
-        """Return the payout accounts of the request's user, *user*."""
+        """Return the payout accounts of *user*, who made the request."""
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
     consents = on_dynamo(DynamoAuthorizations)

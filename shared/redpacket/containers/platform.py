@@ -1,4 +1,4 @@
-"""Container for clients of AWS and the cache, the clock, randomness and settings."""
+"""Container for AWS and cache clients, the clock, randomness and settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AWS_READ_S = 2
 _AWS_TRIES = 2
 """Timeouts in seconds for one call; `platform/time_budget.py` bounds all calls of a request."""
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
-"""Services that `platform/aws/client.py` can call; botocore handles the rest and any profile."""
+"""Services that `platform/aws/client.py` supports; botocore handles others and profiles."""
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class Platform:
     new_seed = staticmethod(secrets.token_bytes)
 
     def secret(self, arn: str) -> str:
-        """Return a secret's text. Raises Unavailable."""
+        """Return a secret's value. Raises Unavailable."""
         with translated("the store of secrets"):
             response = self.aws("secretsmanager").get_secret_value(SecretId=arn)
         return str(response["SecretString"])
@@ -75,7 +75,7 @@ class Platform:
     def aws(
         self, service: str, *, read_timeout_s: float = _AWS_READ_S, tries: int = _AWS_TRIES
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
-        """Return a client of an AWS service; the light client ignores the arguments."""
+        """Return a client for an AWS service; the light client ignores the keyword arguments."""
         if service in _LIGHT_SERVICES and self.has_aws_keys():
             from redpacket.platform.aws.client import AwsClient
 
@@ -95,7 +95,7 @@ class Platform:
 
     @cached_property
     def aws_session(self) -> Any:  # noqa: ANN401 - see aws
-        """Botocore session, shared for its cache of service data; boto3 would only add imports."""
+        """Botocore session, shared to cache service data; boto3 would only add imports."""
         import botocore.session
 
         return botocore.session.get_session()
@@ -105,7 +105,7 @@ class Platform:
         return self.settings.has_aws_keys() or self.settings.has_aws_keys_endpoint()
 
     def aws_keys(self) -> Keys:
-        """Return credentials for one request. Raises AwsSilent."""
+        """Return credentials to sign one request. Raises AwsSilent."""
         if not self.settings.has_aws_keys():
             return self._container_keys()
         from redpacket.platform.aws.signature import Keys
@@ -120,7 +120,7 @@ class Platform:
 
     @cached_property
     def http_client(self) -> Callable[..., HttpClient]:
-        """Constructor of HTTP clients for a URL; only a simulator's address may be private."""
+        """Constructor of HTTP clients; the address may be private only if a simulator is set."""
         from redpacket.platform.ssrf_safe_http import HttpClient
 
         return partial(HttpClient, allows_private=bool(self.settings.simulator_url))

@@ -27,7 +27,7 @@ class UsersContainer(Container):
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
-        """Process-local cache of profiles for pages with many viewers."""
+        """Profile cache in this process, for pages with many viewers."""
         from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
         return CachedProfiles(self.profiles, clock=self.clock)
