@@ -31,41 +31,43 @@ class AwaitingApproval(TypedDict):
 
 
 class ListedApproval(NamedSubject):
-    """Approval in the operators' view, with its decision."""
+    """Approval as shown to operators, with the decision."""
 
     approval_id: ApprovalId
     kind: Annotated[ApprovalKind, about("Kind of the requested change.")]
     status: ApprovalState
-    operator: Annotated[OperatorName, about("Operator who requested it; the same as `asked_by`.")]
+    operator: Annotated[OperatorName, about("Operator who requested the change, as in `asked_by`.")]
     asked_by: OperatorName
-    payee: Annotated[UserToken | None, about("User who receives the money; null if none does.")]
+    payee: Annotated[
+        UserToken | None, about("User who receives the money; null for other changes.")
+    ]
     payee_user: HostId
     summary: Summary
     amount_fen: Annotated[SumFen, about("Amount that the change moves.", 888)]
     version: Annotated[
         int | None,
         about(
-            "Version that the change applies to; an approval is refused if the version has "
-            "changed. 0 for a creation, null for money to a user.",
+            "Version to which the change applies; an approval is refused if the version has "
+            "changed. 0 for a creation, null if the change moves money to a user.",
             1,
             ge=0,
         ),
     ]
-    changes: Annotated[list[ActionChange], about("Fields that it changes.")]
+    changes: Annotated[list[ActionChange], about("Fields that the change affects.")]
     asked_at_ms: AtMs
     decided_by: Annotated[
-        UserToken | None, about("Operator who decided; null while it is pending.")
+        UserToken | None, about("Operator who made the decision; null without a decision.")
     ]
     decided_by_user: HostId
     decided_at_ms: AtMs | None
     is_applied: Annotated[bool, about("Whether the change is applied.")]
     refusal: Annotated[
-        str | None, about("Code of the problem with which the approved change failed.", None)
+        str | None, about("Problem code if the approved change failed; otherwise null.", None)
     ]
 
 
 class ApprovalPage(TypedDict):
-    """Page of approvals, newest first; it may be short or empty without being the last."""
+    """Page of approvals, newest first; it may be short or empty even if more pages follow."""
 
-    items: Annotated[list[ListedApproval], about("The page.")]
+    items: Annotated[list[ListedApproval], about("Items on this page.")]
     next: Next

@@ -50,7 +50,7 @@ def run_or_request_approval(
     asked_of: AskedOf,
     payee: User | None = None,
 ) -> HttpAnswer[Body | AwaitingApproval]:
-    """Return the result of *do*, or 202 if another operator must approve it first."""
+    """Return the result of *do*, or 202 if another operator must first approve the change."""
     try:
         done = do()
     except ApprovalNeededError as needed:
@@ -111,7 +111,7 @@ def note_look_up(request: HttpRequest, packet: Packet) -> None:
 
 
 def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None:
-    """Log an edit of a campaign's list before it runs."""
+    """Log an edit of a campaign's audience list before it runs."""
     _note(request, ActionKind.AUDIENCE_EDITED, campaign_subject(campaign_id), edited)
 
 

@@ -17,18 +17,18 @@ from redpacket.platform.http.bodies import about
 
 
 class ActionChange(TypedDict):
-    """Changed field of an action's subject; numbers and lists are JSON texts."""
+    """Changed field of an action's subject; numbers and lists are JSON in strings."""
 
     field: Annotated[common.Word, Field(examples=["budget_fen"])]
     before: Annotated[str | None, about("Null if the field had no value.", "0")]
     after: Annotated[str | None, about("Null if the field has no value.", "1000000")]
 
 
-Nickname = Annotated[str | None, about("Self-chosen nickname; null if they have none.", "安")]
+Nickname = Annotated[str | None, about("Nickname that the user chose; null without one.", "安")]
 
 
 class OperatorName(TypedDict):
-    """Operator; their host id is part of the log, and an erasure does not remove it."""
+    """Operator; the host id is part of the log, and an erasure does not remove it."""
 
     id: common.UserToken
     user: common.HostId
@@ -38,14 +38,14 @@ class OperatorName(TypedDict):
 Summary = Annotated[
     str,
     about(
-        "One sentence about it, with host ids. An erased user appears under a pseudonym.",
+        "One-sentence summary with host ids. An erased user appears under a pseudonym.",
         "ann deposited ¥8.88 for alice",
     ),
 ]
 
 
 class NamedSubject(TypedDict):
-    """Subject of an action, with the person if it is a user."""
+    """Subject of an action; for a user, also the host id and the nickname."""
 
     subject: Annotated[common.Word, about("Subject: `kind:name`.", "campaign:new-year")]
     subject_user: common.HostId
@@ -56,7 +56,7 @@ class ListedAction(NamedSubject):
     """Operator's action, logged permanently before or with the change."""
 
     at_ms: common.AtMs
-    operator: Annotated[OperatorName, about("Operator of the action.")]
+    operator: Annotated[OperatorName, about("Operator who took the action.")]
     action: Annotated[ActionKind, about("Kind of the action.")]
     summary: Summary
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
@@ -65,7 +65,7 @@ class ListedAction(NamedSubject):
 class Journal(TypedDict):
     """Page of the audit log, newest first."""
 
-    items: Annotated[list[ListedAction], about("The page.")]
+    items: Annotated[list[ListedAction], about("Items on this page.")]
     next: common.Next
 
 
@@ -94,14 +94,14 @@ class ListedCampaign(TypedDict):
 
 
 class CampaignPage(TypedDict):
-    """Page of all campaigns, the latest start first."""
+    """Page of all campaigns, latest start first."""
 
-    items: Annotated[list[ListedCampaign], about("The page.")]
+    items: Annotated[list[ListedCampaign], about("Items on this page.")]
     next: common.Next
 
 
 class ListedPacket(TypedDict):
-    """Packet in an operators' list; the claimed sums are known once it is closed."""
+    """Packet in a list for operators; the claimed sums are set once the packet is closed."""
 
     packet_id: Annotated[
         fields.PacketId | None,
@@ -119,29 +119,31 @@ class ListedPacket(TypedDict):
     ]
     sender: common.HostId
     sender_token: common.UserToken
-    sender_name: Annotated[common.Word | None, about("Nickname or host id; null once erased.")]
+    sender_name: Annotated[
+        common.Word | None, about("Nickname or host id; null for an erased sender.")
+    ]
     campaign_id: fields.OfCampaign
-    prize_id: Annotated[fields.PrizeId | None, about("Cash prize that the packet pays.")]
+    prize_id: Annotated[fields.PrizeId | None, about("Cash prize that the packet funds.")]
     kind: fields.PacketKind
     status: fields.PacketState
     total_fen: fields.TotalFen
     count: fields.ShareCount
-    claimed_count: Annotated[common.Count | None, about("Null until it is closed.")]
-    claimed_fen: Annotated[common.AnyFen | None, about("Null until it is closed.")]
-    refunded_fen: Annotated[common.AnyFen | None, about("Null until it is closed.")]
+    claimed_count: Annotated[common.Count | None, about("Null until the packet is closed.")]
+    claimed_fen: Annotated[common.AnyFen | None, about("Null until the packet is closed.")]
+    refunded_fen: Annotated[common.AnyFen | None, about("Null until the packet is closed.")]
     created_at_ms: common.AtMs
     expires_at_ms: common.EndsAtMs
 
 
 class PacketPage(TypedDict):
-    """Page of packets; it may be short or empty without being the last."""
+    """Page of packets; it may be short or empty even if more pages follow."""
 
-    items: Annotated[list[ListedPacket], about("The page.")]
+    items: Annotated[list[ListedPacket], about("Items on this page.")]
     next: common.Next
 
 
 class ListedClaim(TypedDict):
-    """Claim in the operators' view, with its amount."""
+    """Claim as shown to operators, with the amount."""
 
     share_no: fields.ShareNo
     user: common.HostId
@@ -154,9 +156,9 @@ class ListedClaim(TypedDict):
 
 
 class ClaimPage(TypedDict):
-    """Page of a packet's claims; it may be short or empty without being the last."""
+    """Page of a packet's claims; it may be short or empty even if more pages follow."""
 
-    items: Annotated[list[ListedClaim], about("The page.")]
+    items: Annotated[list[ListedClaim], about("Items on this page.")]
     next: common.Next
 
 
@@ -170,14 +172,14 @@ class ListedSharer(TypedDict):
 
 
 class SharerPage(TypedDict):
-    """Sharers by claims through their links; add up the counts of all pages."""
+    """Users who shared the packet's link; for totals, add up the counts on all pages."""
 
-    items: Annotated[list[ListedSharer], about("The most claims first.")]
+    items: Annotated[list[ListedSharer], about("Sharers on this page, most claims first.")]
     next: common.Next
 
 
 class DecidedWinner(TypedDict):
-    """Won goods, and the operator's decision on them."""
+    """Won goods, and the operator's decision about the goods."""
 
     unit: Unit
     prize_id: fields.PrizeId
@@ -188,20 +190,20 @@ class DecidedWinner(TypedDict):
 
 
 class ListedWinner(DecidedWinner):
-    """Goods to hand over, with the host's id of the winner."""
+    """Won goods, with the winner's host id."""
 
     user: common.HostId
     nickname: Nickname
     won_at_ms: common.AtMs
     recipient: Annotated[
-        str | None, about("Recipient of the goods; only for `operate`, until the handover.")
+        str | None, about("Recipient of the goods; set only for `operate`, until the handover.")
     ]
-    phone: Annotated[str | None, about("Their phone number.")]
-    address: Annotated[str | None, about("Their address.")]
+    phone: Annotated[str | None, about("Recipient's phone number.")]
+    address: Annotated[str | None, about("Recipient's address.")]
 
 
 class WinnerPage(TypedDict):
-    """Page of winners by prize and unit; it may be short or empty without being the last."""
+    """Winners, sorted by prize and unit; a page may be short or empty even if more follow."""
 
-    items: Annotated[list[ListedWinner], about("The page.")]
+    items: Annotated[list[ListedWinner], about("Items on this page.")]
     next: common.Next

@@ -75,13 +75,13 @@ subject_of = matching(
 )
 of_campaign = matching("campaign_id", CAMPAIGN_ID.pattern, "Only packets of this campaign.")
 of_prize = matching("prize_id", PRIZE_ID.pattern, "Only winners of this prize.")
-packet_status_of = choice("status", PacketStatus, "Only packets of this status.")
-winner_status_of = choice("status", WinnerStatus, "Only winners of this status.")
+packet_status_of = choice("status", PacketStatus, "Only packets with this status.")
+winner_status_of = choice("status", WinnerStatus, "Only winners with this status.")
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
 def winner_cursor_of(text: str) -> tuple[str, int]:
-    """`next` of the previous page."""
+    """`next` from the previous page."""
     return _unit(of_form("cursor", UNIT, text))
 
 
@@ -100,13 +100,13 @@ def _unit(text: str) -> tuple[str, int]:
 
 @optional("query", "sender", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
 def sender_of(text: str) -> User:
-    """Only packets of this user, by the host's own id."""
+    """Only packets from this user, given by host id."""
     return person_of(of_form("sender", HOST_ID.pattern, text))
 
 
 @required("path", "user", type="string", pattern=f"^{HOST_ID.pattern}$")
 def user_of(text: str) -> User:
-    """The user, by the host's own id."""
+    """Host id of the user."""
     return person_of(of_form("user", HOST_ID.pattern, text))
 
 
@@ -150,7 +150,7 @@ def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
 
 
 def packet_row(packet: Packet, users: UsersById, *, has_id: bool) -> lists.ListedPacket:
-    """Return a packet's row, without its id if it may be claimed and *has_id* is false."""
+    """Return a packet's row; omit the id of a claimable packet unless *has_id* is true."""
     end, sender = packet.end, packet.sender.user_id
     may_show = has_id or status_of(packet) not in {PacketStatus.UNPAID, PacketStatus.OPEN}
     return {

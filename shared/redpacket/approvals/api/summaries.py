@@ -1,6 +1,6 @@
 """Sentences about operators' actions and pending changes.
 
-People appear by the host's id, which they cannot choose. A nickname is a separate field, so that
+Users appear under their host ids, which they cannot choose. A nickname is a separate field, so that
 a rename never changes a sentence.
 """
 
@@ -86,7 +86,7 @@ def named(operator: User, users: UsersById) -> OperatorName:
 
 
 def subject_of(subject: str, users: UsersById) -> NamedSubject:
-    """Return the fields that describe a subject, with the person if it is a user."""
+    """Return the fields that describe a subject; for a user, also the host id and the nickname."""
     user_id = subject.removeprefix(_USER) if subject.startswith(_USER) else ""
     return {
         "subject": subject,
@@ -96,7 +96,7 @@ def subject_of(subject: str, users: UsersById) -> NamedSubject:
 
 
 def host_id(user_id: str, users: UsersById) -> str | None:
-    """Return the host's id of a user; None if it is unknown or erased."""
+    """Return a user's host id; None if the id is unknown or erased."""
     return users[user_id].host_id if user_id in users else None
 
 
@@ -106,7 +106,7 @@ def nickname(user_id: str, users: UsersById) -> str | None:
 
 
 def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
-    """Return the ids of all people in the views of *actions*; forged rows may have others."""
+    """Return the ids of all users in *actions* that are short enough to look up."""
     subjects = [action.subject.removeprefix(_USER) for action in actions if _USER in action.subject]
     changes = [change for action in actions for change in action.changes]
     named_there = [change.after or "" for change in changes if change.field in _PEOPLE]

@@ -27,7 +27,7 @@ approval_cursor_of = cursor(APPROVAL_CURSOR)
 approval_id_of = path_id(
     "approval_id", APPROVAL_ID, ApprovalNotFound, "Approval ID from the 202 response."
 )
-approval_status_of = choice("status", ApprovalStatus, "Only approvals of this status.")
+approval_status_of = choice("status", ApprovalStatus, "Only approvals with this status.")
 
 
 def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval:
@@ -36,7 +36,7 @@ def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval
 
 
 def approval_views(listed: Sequence[Approval]) -> list[approvals.ListedApproval]:
-    """Return approvals with the names of people."""
+    """Return approvals with the users' names."""
     paid_or_decided = [id_ for each in listed for id_ in (each.payee_id, each.decided_by) if id_]
     ids = [*summaries.ids_of(listed), *paid_or_decided]
     users = containers.users.profiles.list_users(ids)
@@ -45,7 +45,7 @@ def approval_views(listed: Sequence[Approval]) -> list[approvals.ListedApproval]
 
 
 def approval_view(approval: Approval, users: UsersById, now_ms: int) -> approvals.ListedApproval:
-    """Return an approval for operators who decide."""
+    """Return an approval as shown to operators."""
     asked_by = summaries.named(approval.operator, users)
     decider, payee_id = approval.decider, approval.payee_id
     return {

@@ -14,7 +14,7 @@ USERS_MAX = 500
 """Maximum users in one call."""
 
 BODY_BYTES_MAX = 72 * 1024
-"""Size of a body with the maximum number of users and the longest ids."""
+"""Bytes of a body with the maximum number of users and the longest ids."""
 
 
 class AudienceBody(StrictBody):
@@ -31,17 +31,17 @@ class AudienceBody(StrictBody):
     remove_all: Annotated[
         bool,
         about(
-            "True removes as many users as 20 seconds allow; repeat the call until `size` is 0. No "
-            "other field is allowed with it. A running campaign whose list has a purpose must be "
-            "`off`."
+            "True removes as many users as possible within 20 seconds; repeat the call until "
+            "`size` is 0. No other field is allowed in this call. If the list has a purpose, a "
+            "running campaign must be `off`."
         ),
     ] = False
     mode: Annotated[
         Literal["allow", "deny"] | None,
         about(
-            "Purpose of the list: `allow` lets only users who are on it take part, `deny` only "
-            "those who are not. The list has no effect until a purpose is set; null leaves it "
-            "unchanged."
+            "Purpose of the list: `allow` lets only listed users take part, `deny` only unlisted "
+            "users. The list has no effect until a purpose is set; null keeps the current "
+            "purpose."
         ),
     ] = None
 

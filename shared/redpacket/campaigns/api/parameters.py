@@ -13,7 +13,7 @@ DAY = re.compile("[0-9]{8}")
 DRAW_ID = re.compile("[0-9a-f]{32}")
 
 draw_cursor_of = cursor(
-    meaning="`next` of the previous page; any other value returns the first page."
+    meaning="`next` from the previous page; any other value returns the first page."
 )
 draw_id_of = path_id(
     *("draw_id", DRAW_ID.pattern, lambda: CampaignNotFound("no such draw")), "The caller's draw."

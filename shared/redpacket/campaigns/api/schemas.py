@@ -46,9 +46,9 @@ AmountsWord = Literal["live", "end"]
 class RulesBody(StrictBody):
     """Limits for one user and one day; 0 means no limit."""
 
-    attempts_per_user_per_day: Annotated[PerUser, about("0: no limit.")] = 0
+    attempts_per_user_per_day: Annotated[PerUser, about("Maximum attempts; 0: no limit.")] = 0
     wins_per_user_per_day: Annotated[
-        PerUser, about("Maximum wins; later draws of the day miss. 0: no limit.")
+        PerUser, about("Maximum wins; later draws that day miss. 0: no limit.")
     ] = 0
     guaranteed_after_misses: Annotated[
         PerUser, about("Misses in a row after which the next draw wins; 0: never.")
@@ -64,7 +64,7 @@ class RulesBody(StrictBody):
 class CampaignBody(StrictBody):
     """PUT /admin/campaigns/{campaign_id}.
 
-    Without *budget_fen* the budget stays unchanged; a new campaign's is 0.
+    Without *budget_fen*, the budget stays unchanged; a new campaign starts with 0.
     """
 
     model_config = example(
@@ -94,15 +94,15 @@ class CampaignBody(StrictBody):
         AtMs,
         about(
             "End of the campaign and of its open packets; a packet with `expires_in_s` may end "
-            "earlier. An edit takes effect for grabs within five seconds. A later end requires "
-            "that the campaign's cash prizes are still open."
+            "earlier. An edit takes effect for grabs within five seconds. Moving the end later "
+            "requires that the campaign's cash prizes are still open."
         ),
     ]
     end_now: Annotated[
         bool,
         about(
-            "True ends a started campaign by the server's clock and ignores `ends_at_ms`. A repeat "
-            "keeps the first end."
+            "True ends a started campaign by the server's clock and ignores `ends_at_ms`. A "
+            "repeated call keeps the first end."
         ),
     ] = False
     timezone: Annotated[
@@ -118,7 +118,7 @@ class CampaignBody(StrictBody):
         int,
         about("Weight of a miss, relative to the weights of the prizes.", ge=0, le=WEIGHT_MAX),
     ] = 0
-    rules: Annotated[RulesBody, about("Limits of one user.")] = RulesBody()
+    rules: Annotated[RulesBody, about("Limits for one user.")] = RulesBody()
     when_sold_out: Annotated[
         Literal["redistribute", "miss"],
         about("Recipient of a sold-out prize's weight: the other prizes, or the miss."),
@@ -126,7 +126,7 @@ class CampaignBody(StrictBody):
     passphrase: OwnPassphrase = None
     budget_fen: Annotated[
         Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
-        about("Maximum sum of the campaign's packets; an edit without it leaves it unchanged."),
+        about("Maximum total of the campaign's packets; an edit without this field keeps it."),
     ] = None
     quota_per_user: Annotated[
         PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
@@ -134,7 +134,7 @@ class CampaignBody(StrictBody):
     amounts_shown: Annotated[
         AmountsWord,
         about(
-            "`end` hides others' amounts until a packet has ended. It applies to packets that are "
+            "`end` hides others' amounts until a packet has ended. It applies only to packets "
             "sent from now on."
         ),
     ] = "end"
@@ -144,8 +144,8 @@ class CampaignBody(StrictBody):
     required_claims: Annotated[
         dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],
         about(
-            "Claims that a user's token must have to take part, each with its allowed values. A "
-            "claim that is a list needs one of them.",
+            "Token claims that a user needs to take part, each with its allowed values. A list "
+            "claim must contain one of these values.",
             max_length=10,
             json_schema_extra={"additionalProperties": False},
         ),

@@ -12,11 +12,11 @@ from redpacket.chat.connector_name import ConnectorName
 from redpacket.platform.http.answer_fields import AtMs
 from redpacket.platform.http.bodies import about
 
-ChatId = Annotated[str, about("Id of the chat at the platform.", "-1001234567890", pattern=CHAT_ID)]
+ChatId = Annotated[str, about("Chat id on the platform.", "-1001234567890", pattern=CHAT_ID)]
 
 
 class ChatPlace(TypedDict):
-    """Platform of a chat, and its id there."""
+    """Platform of a chat, and the chat id on the platform."""
 
     connector: Annotated[str, Field(json_schema_extra={"enum": list(ConnectorName)})]
     chat_id: ChatId
@@ -34,10 +34,10 @@ class AdmittedChat(ChatPlace):
 class AdmittedChats(TypedDict):
     """All admitted chats."""
 
-    items: Annotated[list[AdmittedChat], about("The chats, by platform and id.")]
+    items: Annotated[list[AdmittedChat], about("Admitted chats, sorted by platform and id.")]
 
 
 class ChatAnswer(TypedDict):
-    """Answer in the form of the platform, such as a toast; often an empty object."""
+    """Response in the platform's format, such as a toast; often an empty object."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]

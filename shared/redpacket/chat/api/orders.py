@@ -1,4 +1,4 @@
-"""Conversion of a chat's commands to orders."""
+"""Conversion of chat commands to orders."""
 
 from __future__ import annotations
 

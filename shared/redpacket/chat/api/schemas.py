@@ -14,7 +14,7 @@ CHAT_ID = "^-?[A-Za-z0-9_]{1,64}$"
 
 ChatTitle = Annotated[Note, about("Name of the chat, for operators.", "Team")]
 DayFen = Annotated[
-    int, about("Maximum sum of the chat's packets in a UTC day.", 100_000, ge=1, le=FEN_MAX)
+    int, about("Maximum total of the chat's packets per UTC day.", 100_000, ge=1, le=FEN_MAX)
 ]
 Language = Annotated[Literal["zh", "en"], about("Language of the chat's cards.")]
 
@@ -37,5 +37,5 @@ def connector_of(text: str) -> ConnectorName:
 
 @required("path", "chat_id", type="string", pattern=CHAT_ID)
 def chat_id_of(text: str) -> str:
-    """Id of the chat at the platform, which the bot shows in the chat."""
+    """Chat id on the platform, which the bot shows in the chat."""
     return of_form("chat_id", CHAT_ID, text)

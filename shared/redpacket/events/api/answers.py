@@ -31,41 +31,43 @@ EventId = Annotated[
 ShownSecret = Annotated[
     str,
     about(
-        "Signing secret in the form of Standard Webhooks; shown only once.",
+        "Signing secret in Standard Webhooks format; shown only once.",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
         pattern="^whsec_[A-Za-z0-9+/=]+$",
     ),
 ]
 AnswerStatus = Annotated[
-    int, about("Status of the receiver's answer; 0 for no answer in time.", 204, ge=0, le=999)
+    int, about("Status of the receiver's response; 0 without a timely response.", 204, ge=0, le=999)
 ]
-HeldCount = Annotated[int, about(f"{COUNT_MAX} means that many or more.", ge=0, le=COUNT_MAX)]
+HeldCount = Annotated[
+    int, about(f"Number of events; {COUNT_MAX} means at least {COUNT_MAX}.", ge=0, le=COUNT_MAX)
+]
 
 
 class TriedDelivery(TypedDict):
-    """Delivery and the receiver's answer."""
+    """Delivery attempt, and the receiver's response."""
 
     event_id: EventId
     type: Word
     at_ms: AtMs
-    ok: Annotated[bool, about("Whether the status is one of 200 to 299.")]
+    ok: Annotated[bool, about("Whether the status is from 200 to 299.")]
     status: AnswerStatus
     duration_ms: Count
 
 
 class Webhook(TypedDict):
-    """Receiver of events; the last deliveries are null until the first one."""
+    """Receiver of events; fields about last deliveries are null before the first delivery."""
 
     name: WebhookName
     url: Annotated[Word, Field(examples=["https://shop.example/events"])]
     events: list[EventName]
     is_on: bool
     created_at_ms: AtMs
-    version: Annotated[int, about("Counts edits.", 1, ge=1)]
-    failure_count: Annotated[Count, about("Deliveries that failed in a row.")]
+    version: Annotated[int, about("Version, which each edit increases by 1.", 1, ge=1)]
+    failure_count: Annotated[Count, about("Number of consecutive failed deliveries.")]
     paused_until_ms: Annotated[
         AtMs | None,
-        about("End of the pause after failures in a row; the receiver is not called before it."),
+        about("End of the pause after consecutive failures; until then, nothing is delivered."),
     ]
     last_success: TriedDelivery | None
     last_failure: TriedDelivery | None
@@ -75,7 +77,7 @@ class Webhook(TypedDict):
 class Webhooks(TypedDict):
     """All webhooks."""
 
-    items: Annotated[list[Webhook], about("By name.", max_length=WEBHOOKS_MAX)]
+    items: Annotated[list[Webhook], about("Webhooks, sorted by name.", max_length=WEBHOOKS_MAX)]
 
 
 class DeadLetter(TypedDict):
@@ -83,7 +85,7 @@ class DeadLetter(TypedDict):
 
     event_id: EventId
     type: Word
-    subject: Annotated[Word, about("The packet, draw, withdrawal or payment.")]
+    subject: Annotated[Word, about("Packet, draw, withdrawal, or payment that the event is about.")]
     attempt_count: Count
     last_status: AnswerStatus
     died_at_ms: AtMs
@@ -106,7 +108,7 @@ class Secret(TypedDict):
 
 
 class Replay(TypedDict):
-    """Number of dead letters that are delivered again."""
+    """Number of dead letters that are redelivered."""
 
     replayed_count: Count
     is_complete: Annotated[
@@ -115,13 +117,13 @@ class Replay(TypedDict):
 
 
 class UserNotice(TypedDict):
-    """Notice about a packet, a prize or a withdrawal of the caller."""
+    """Notice about the caller's packet, prize, or withdrawal."""
 
     kind: Annotated[
         NoticeKind,
         about(
-            "`best_luck`: the caller's share was the largest. `withdrawal_failed`: it failed or was"
-            " canceled, and the money is back."
+            "`best_luck`: the caller's share was the largest. `withdrawal_failed`: the withdrawal "
+            "failed or was canceled, and the money is back in the balance."
         ),
     ]
     at_ms: AtMs
@@ -129,14 +131,14 @@ class UserNotice(TypedDict):
     campaign_id: NotRequired[CampaignId]
     withdrawal_id: NotRequired[WithdrawalId]
     amount_fen: NotRequired[
-        Annotated[AnyFen, about("Amount of the claims, refund, share or withdrawal.", 888)]
+        Annotated[AnyFen, about("Amount of the claims, refund, share, or withdrawal.", 888)]
     ]
     text: NotRequired[Annotated[Word, about("Emoji of the thanks; null without one.", "🙏")]]
 
 
 class Notices(TypedDict):
-    """Notices of the last 30 days, newest first; the first page marks all as read."""
+    """Notices of the last 30 days, newest first; reading the first page marks all as read."""
 
-    items: Annotated[list[UserNotice], about("The page.", max_length=PAGE)]
+    items: Annotated[list[UserNotice], about("Items on this page.", max_length=PAGE)]
     unread: Unread
     next: Next

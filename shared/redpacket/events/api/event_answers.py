@@ -16,12 +16,12 @@ from redpacket.platform.http.bodies import about
 HostUserId = Annotated[
     common.Word | None,
     about(
-        "The host's id of this user: the subject of their tokens. Null if the user was erased or "
+        "Host id of this user: the subject of the user's tokens. Null if the user was erased or "
         "the id is unknown.",
         "alice",
     ),
 ]
-MaybeCampaign = Annotated[fields.CampaignId | None, about("The campaign that it belongs to.")]
+MaybeCampaign = Annotated[fields.CampaignId | None, about("Campaign that the packet belongs to.")]
 
 
 class _OfSender(TypedDict):
@@ -41,7 +41,7 @@ class PacketSent(_OfSender):
 
 
 class PacketEmptied(_OfSender):
-    """Every share is claimed, and every claim settled."""
+    """Every share is claimed, and every claim is settled."""
 
     claimed_count: common.Count
     claimed_fen: common.AnyFen
@@ -57,10 +57,10 @@ class PacketClosed(_OfSender):
 
 
 class ShareClaimed(_OfSender):
-    """`packet.claimed`: the claim is durable; `claim.settled`: its amount is in the account."""
+    """`packet.claimed`: the claim is durable; `claim.settled`: the amount is in the account."""
 
     prize_id: Annotated[
-        fields.PrizeId | None, about("Cash prize of the unit; only when it is settled.")
+        fields.PrizeId | None, about("Cash prize that the share pays; set only in `claim.settled`.")
     ]
     share_no: fields.ShareNo
     amount_fen: fields.ShareFen
@@ -83,7 +83,7 @@ class DrawWon(TypedDict):
 
 
 class WithdrawalEnded(TypedDict):
-    """`paid`: the user has the money; `failed`, `cancelled`: it is back in the balance."""
+    """`paid`: the user has the money; `failed`, `cancelled`: the money is back in the balance."""
 
     withdrawal_id: common.Word
     amount_fen: fields.ShareFen
@@ -98,7 +98,7 @@ class PaymentPaid(TypedDict):
     payment_id: common.Word
     amount_fen: fields.ShareFen
     channel: ProviderName
-    packet_id: Annotated[fields.PacketId | None, about("The packet that it funds.")]
+    packet_id: Annotated[fields.PacketId | None, about("Packet that the payment funds.")]
     user: HostUserId
     user_token: common.UserToken
 
@@ -109,7 +109,7 @@ class PaymentRefunded(PaymentPaid):
     refunded_fen: Annotated[fields.ShareFen, about("The amount refunded to the payer so far.")]
     debited_fen: Annotated[
         common.AnyFen,
-        about("The part that the user's account owes for the refund; the rest was never credited."),
+        about("The part that is charged to the user's account; the rest was never credited."),
     ]
 
 

@@ -39,8 +39,10 @@ class WebhookBody(StrictBody):
             "require a deployment that allows them, like a local stack."
         ),
     ]
-    events: Annotated[list[EventName], about("Types of the events.", min_length=1, max_length=20)]
+    events: Annotated[
+        list[EventName], about("Event types to deliver.", min_length=1, max_length=20)
+    ]
     is_on: Annotated[
         bool,
-        about("While it is false, no new event is accepted and waiting deliveries are not sent."),
+        about("While false, no new events are accepted, and pending deliveries are not sent."),
     ] = True

@@ -1,4 +1,4 @@
-"""Responses of webhooks and notices, and the parameter of webhooks' routes."""
+"""Responses of webhooks and notices, and the parameter of the webhook routes."""
 
 from __future__ import annotations
 

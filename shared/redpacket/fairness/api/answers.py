@@ -18,18 +18,18 @@ Index = Annotated[int, about("Index in the log, from 0.", 7, ge=0, lt=LOG_SIZE_M
 Size = Annotated[int, about("Number of entries in the log.", 42, ge=0, le=LOG_SIZE_MAX)]
 IdHash = Annotated[
     str,
-    about("SHA-256 of the id of the packet or the campaign, in hex.", SOME_DIGEST, pattern=_DIGEST),
+    about("SHA-256 of the packet id or campaign id, in hex.", SOME_DIGEST, pattern=_DIGEST),
 ]
 Committed = Annotated[
     str,
-    about("The `commitment` of the packet or the campaign.", SOME_DIGEST, pattern=_DIGEST),
+    about("The `commitment` of the packet or campaign.", SOME_DIGEST, pattern=_DIGEST),
 ]
 Hash = Annotated[str, Field(pattern=_DIGEST, examples=[SOME_DIGEST])]
 Path = Annotated[
-    list[Hash], about("Hashes of subtrees by RFC 6962, from the leaf upwards.", max_length=64)
+    list[Hash], about("Subtree hashes as in RFC 6962, from the leaf upward.", max_length=64)
 ]
 Checkpoint = NewType("Checkpoint", str)
-"""The signed head as a note of C2SP tlog-checkpoint."""
+"""Signed head as a C2SP tlog-checkpoint note."""
 
 
 class LogEntry(TypedDict):
@@ -43,17 +43,17 @@ class LogEntry(TypedDict):
 
 
 class LogPage(TypedDict):
-    """Page of the log with its newest signed head, the same as in `/transparency/checkpoint`."""
+    """Page of the log, with the newest signed head as in `/transparency/checkpoint`."""
 
-    items: Annotated[list[LogEntry], about("The page.", max_length=LIMIT_MAX)]
-    head: Annotated[Hash, about("The root over all `size` entries.")]
+    items: Annotated[list[LogEntry], about("Items on this page.", max_length=LIMIT_MAX)]
+    head: Annotated[Hash, about("Root hash of all `size` entries.")]
     size: Size
     signature: Annotated[
         str,
         about("Ed25519 signature of the checkpoint's text.", "0f" * 64, pattern="^[0-9a-f]{128}$"),
     ]
-    key_id: Annotated[Hash, about("SHA-256 of the public key. It never changes.")]
-    public_key: Annotated[Hash, about("Public key of the signature: 32 bytes.")]
+    key_id: Annotated[Hash, about("SHA-256 of the public key, which never changes.")]
+    public_key: Annotated[Hash, about("Public key for the signature: 32 bytes in hex.")]
     next: Next
 
 

@@ -40,21 +40,21 @@ size_of = integer(
     1,
     LOG_SIZE_MAX,
     missing=None,
-    meaning="Size of the log; by default that of the newest head.",
+    meaning="Size of the log; by default, the newest head's size.",
 )
 to_of = integer(
     "to",
     1,
     LOG_SIZE_MAX,
     missing=None,
-    meaning="The later size; by default that of the newest head.",
+    meaning="The later size; by default, the newest head's size.",
 )
 _from_of = integer("from", 1, LOG_SIZE_MAX, missing=0, meaning="The earlier size.")
 
 
 @required("query", "id_hash", type="string", pattern=f"^{_DIGEST.pattern}$")
 def id_hash_of(text: str) -> str:
-    """SHA-256 of the id of a packet or a campaign, in hex."""
+    """SHA-256 of a packet id or campaign id, in hex."""
     if not _DIGEST.fullmatch(text):
         raise InvalidRequest.of("id_hash", f"must be a SHA-256 hash in hex: {_DIGEST.pattern}")
     return text
@@ -62,7 +62,7 @@ def id_hash_of(text: str) -> str:
 
 @required("path", "proxy", type="string", pattern=f"^{TILE_PATTERN}$")
 def tile_path_of(text: str) -> str:
-    """Level and index of a tile by C2SP tlog-tiles: `0/000`, `1/x001/234.p/7`, `entries/000`."""
+    """Level and index of a tile as in C2SP tlog-tiles: `0/000`, `1/x001/234.p/7`, `entries/000`."""
     return text
 
 

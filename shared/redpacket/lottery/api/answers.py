@@ -32,7 +32,7 @@ class Rules(TypedDict):
 
     attempts_per_user_per_day: common.PerUser
     wins_per_user_per_day: Annotated[
-        common.PerUser, about("After this many wins, the user's other draws of the day miss.")
+        common.PerUser, about("Maximum wins; later draws that day miss. 0: no limit.")
     ]
     guaranteed_after_misses: Annotated[
         common.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
@@ -40,12 +40,12 @@ class Rules(TypedDict):
     helps_per_user_per_day: Annotated[
         common.PerUser,
         about(
-            "Maximum attempts a day that friends can give to one user. Users see 0 if the "
-            "campaign has no passphrase or no limit of attempts."
+            "Maximum attempts per day that friends can give to one user. Users see 0 if the "
+            "campaign has no passphrase or no attempt limit."
         ),
     ]
     helps_given_per_user_per_day: Annotated[
-        common.PerUser, about("Maximum helps that one user can give to friends a day; 0: none.")
+        common.PerUser, about("Maximum helps per day that one user can give to friends; 0: none.")
     ]
 
 
@@ -73,20 +73,22 @@ class ShownPrize(WonPrize):
             json_schema_extra={"additionalProperties": False},
         ),
     ]
-    once_per_user: Annotated[bool, about("Whether each user can win it only once.")]
+    once_per_user: Annotated[bool, about("Whether each user can win the prize only once.")]
     status: fields.ToldStatus
     is_sold_out: bool
 
 
 class Prize(ShownPrize):
-    """Prize in the users' view."""
+    """Prize as shown to users."""
 
-    weight: Annotated[common.Weight | None, about("Null for a prize that is off.")]
+    weight: Annotated[
+        common.Weight | None, about("Weight of the prize in a draw; null if the prize is off.")
+    ]
     probability: Annotated[
         float,
         about(
-            "Probability of this prize in a draw, by the weights of the remaining prizes; 0 if it "
-            "is sold out or off. A user's limits and a daily or hourly stock may change it.",
+            "Probability of this prize in a draw, from the weights of the remaining prizes; 0 if "
+            "the prize is sold out or off. User limits and daily or hourly stock may change it.",
             0.25,
             ge=0,
             le=1,
@@ -95,14 +97,14 @@ class Prize(ShownPrize):
 
 
 class PrizeAdmin(ShownPrize):
-    """Prize in the operators' view; `issued` counts the won units of `total`."""
+    """Prize as shown to operators; `issued` counts the won units of `total`."""
 
     weight: Annotated[
         common.Weight,
-        about("The prize's weight in a draw, relative to the others and `miss_weight`."),
+        about("The prize's weight in a draw, relative to the other prizes and `miss_weight`."),
     ]
     total: Annotated[int, about("Total units; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
-    per_day: Annotated[int, about("Maximum units a day; 0: no limit.", ge=0, le=UNITS_MAX)]
+    per_day: Annotated[int, about("Maximum units per day; 0: no limit.", ge=0, le=UNITS_MAX)]
     per_hour: Annotated[
         int,
         about("Units released each hour since the start; 0: all at once.", ge=0, le=UNITS_MAX),
@@ -146,8 +148,8 @@ class _Today(Plan):
     commitment: Annotated[
         common.Digest | None,
         about(
-            "Fixes the secret seeds of all days, from the campaign's creation on; null without "
-            "prizes."
+            "Commitment to the secret seeds of all days, fixed at the campaign's creation; null "
+            "without prizes."
         ),
     ]
 
@@ -162,7 +164,9 @@ class RainPacket(TypedDict):
 class Campaign(_Today):
     """Campaign as shown to anyone."""
 
-    state: Annotated[CampaignState, about("`paused`: it is off between its start and its end.")]
+    state: Annotated[
+        CampaignState, about("`paused`: the campaign is off between its start and end.")
+    ]
 
     prizes: Annotated[list[Prize], Field(max_length=PRIZES_MAX)]
     packets: Annotated[
@@ -176,8 +180,8 @@ class Campaign(_Today):
     rains: Annotated[
         list[ShownRound],
         about(
-            "Planned rounds, next first, until five minutes after their end. `packets` is empty "
-            "until three seconds before the start; grabs before the start are 409.",
+            "Planned rounds, next first; each is listed until five minutes after its end. "
+            "`packets` is empty until three seconds before the start; earlier grabs return 409.",
             max_length=SHOWN_MAX,
         ),
     ]
@@ -190,7 +194,7 @@ AudienceWord = Annotated[
 
 
 class CampaignAdmin(_Today):
-    """Campaign in the operators' view, with its money."""
+    """Campaign as shown to operators, with its budget."""
 
     prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
     miss_weight: Annotated[
@@ -206,7 +210,7 @@ class CampaignAdmin(_Today):
     budget_fen: Annotated[
         common.AnyFen,
         about(
-            "Maximum total of the campaign's packets; an edit without it changes nothing.",
+            "Maximum total of the campaign's packets; an edit without this field keeps it.",
             1_000_000,
         ),
     ]
@@ -219,7 +223,7 @@ class CampaignAdmin(_Today):
     required_claims: Annotated[
         dict[str, list[str]],
         about(
-            "Required claims of the user's token, each with its accepted values.",
+            "Claims that a user's token must have, each with its accepted values.",
             {"grade": ["gold"]},
         ),
     ]
@@ -234,7 +238,7 @@ class CampaignAdmin(_Today):
         int | None,
         about(
             "After an edit: number of packets, among at most 10,000, that ended with unclaimed "
-            "shares and stay closed. Null if it is 0, and in other responses.",
+            "shares and stay closed. Null if the number is 0, and in other responses.",
             None,
         ),
     ]
@@ -254,7 +258,7 @@ class CheckedAudience(Audience):
 
 
 class OneDraw(TypedDict):
-    """Fields of a draw that all responses have."""
+    """Draw fields that all responses share."""
 
     draw_id: Annotated[
         str, Field(pattern="^[0-9a-f]{32}$", examples=["5d41402abc4b2a76b9719d911017c592"])
@@ -274,12 +278,12 @@ class OneDraw(TypedDict):
 
 
 class GoodsAddress(TypedDict):
-    """Delivery address of the caller's goods; null until they give it, and after an erasure."""
+    """Delivery address for the caller's goods; null before it is entered and after an erasure."""
 
     status: Annotated[Literal["won", "handed_over", "forfeited"], about("State of the goods.")]
-    name: Annotated[str | None, about("The recipient.", "王小明")]
-    phone: Annotated[str | None, about("Their phone number.", "+86 138 0013 8000")]
-    address: Annotated[str | None, about("Their address.", "上海市世纪大道 1 号")]
+    name: Annotated[str | None, about("Recipient's name.", "王小明")]
+    phone: Annotated[str | None, about("Recipient's phone number.", "+86 138 0013 8000")]
+    address: Annotated[str | None, about("Recipient's address.", "上海市世纪大道 1 号")]
 
 
 AttemptsLeft = Annotated[common.PerUser | None, about("Attempts left today; null without a limit.")]
@@ -287,7 +291,7 @@ AttemptsLeft = Annotated[common.PerUser | None, about("Attempts left today; null
 
 WinsLeft = Annotated[
     common.PerUser | None,
-    about("Wins left today, null without a limit; with 0 every draw misses."),
+    about("Wins left today, null without a limit; with 0, every draw misses."),
 ]
 
 
@@ -299,14 +303,14 @@ class Drawn(OneDraw):
 
 
 class Draw(OneDraw):
-    """Draw of the caller, with the facts that decided it."""
+    """Draw by the caller, with the facts that decided the result."""
 
     day: fields.Day
     formula: Annotated[
         common.Word,
         about(
-            "Template. If `{seed}` is the day's seed in hex, its SHA-256 begins with the 13 hex "
-            "digits of `point`.",
+            "Template; with the day's seed in hex for `{seed}`, its SHA-256 begins with the 13 "
+            "hex digits of `point`.",
             "rpd2,{seed},none,spring,bXktdXNlci10b2tlbi0wMDAx,1",
         ),
     ]
@@ -320,17 +324,17 @@ class Draw(OneDraw):
 
 
 class Draws(TypedDict):
-    """The caller's draws, newest first, with the facts that decided them."""
+    """The caller's draws, newest first, with the facts that decided the results."""
 
     user_token: common.UserToken
-    items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
+    items: Annotated[list[Draw], about("Items on this page.", max_length=DRAWS_PAGE_SIZE)]
     next: common.Next
     attempts_left: AttemptsLeft
     wins_left_today: WinsLeft
 
 
 class DrawProof(TypedDict):
-    """Seed of one day; the commitment to all days covers it."""
+    """Seed of one day, which the campaign's commitment covers."""
 
     campaign_id: fields.CampaignId
     day: fields.Day
@@ -356,7 +360,7 @@ class Helped(TypedDict):
 
 
 class Preheated(TypedDict):
-    """Counts of found and loaded packets, without closed ones."""
+    """Numbers of packets found and loaded, without closed packets."""
 
     packet_count: common.Count
     loaded_count: common.Count

@@ -58,13 +58,15 @@ class PrizeBody(StrictBody):
     weight: Annotated[
         int,
         about(
-            "The prize's weight in a draw, relative to the others and `miss_weight`.",
+            "The prize's weight in a draw, relative to the other prizes and `miss_weight`.",
             ge=0,
             le=WEIGHT_MAX,
         ),
     ]
-    total: Annotated[Units, about("Total units; `delta` changes it. 0 for a new `code`.")]
-    per_day: Annotated[Units, about("Maximum units a day; 0: no limit.")] = 0
+    total: Annotated[
+        Units, about("Total units; `delta` changes the total. 0 for a new `code` prize.")
+    ]
+    per_day: Annotated[Units, about("Maximum units per day; 0: no limit.")] = 0
     per_hour: Annotated[
         Units, about("Units released each hour since the start; 0: all at once.")
     ] = 0
@@ -84,8 +86,8 @@ class PrizeBody(StrictBody):
             json_schema_extra={"additionalProperties": False},
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it for each body
-    once_per_user: Annotated[bool, about("Whether each user can win it only once.")] = False
-    status: Annotated[Literal["on", "off"], about("`off` excludes it from draws.")] = "on"
+    once_per_user: Annotated[bool, about("Whether each user can win the prize only once.")] = False
+    status: Annotated[Literal["on", "off"], about("`off` excludes the prize from draws.")] = "on"
     version: SeenVersion = None
 
     @model_validator(mode="after")

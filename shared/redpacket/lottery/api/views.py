@@ -63,7 +63,7 @@ def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campa
     """Return a complete campaign for operators; *closed_count* describes an edit's effect."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        # Take the plan from the row that also has the version, which operators' edits name.
+        # Take the plan from the row with the version that edits by operators must name.
         **_plan(campaign),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
@@ -149,7 +149,7 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
 
 
 def drawn_view(result: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
-    """Return a user's draw; *codes* maps ids of draws to codes."""
+    """Return a user's draw; *codes* maps draw ids to codes."""
     draw = result.draw
     return {
         **_one_draw(draw, codes),

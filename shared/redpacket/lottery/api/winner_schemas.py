@@ -30,12 +30,12 @@ class AddressBody(StrictBody):
         {"name": "王小明", "phone": "+86 138 0013 8000", "address": "上海市世纪大道 1 号"}
     )
 
-    name: Annotated[Nickname, _as_seen(pasted), about("The recipient.")]
+    name: Annotated[Nickname, _as_seen(pasted), about("Recipient's name.")]
     phone: Annotated[
         str,
         StringConstraints(pattern=r"^\+?[0-9][0-9 -]{3,23}[0-9]$"),
         _as_seen(pasted_phone),
-        about("Digits, spaces and -; digits and dashes of other scripts are replaced."),
+        about("Digits, spaces, and hyphens; digits and dashes from other scripts are converted."),
     ]
     address: Annotated[
         PostalAddress, _as_seen(pasted), about(f"At most {ADDRESS_GRAPHEMES_MAX} characters.")
@@ -54,7 +54,7 @@ class WinnerBody(StrictBody):
 
     status: Annotated[
         Literal["handed_over", "forfeited"],
-        about("`forfeited`: the prize gets one more unit to draw."),
+        about("`forfeited` adds one unit to the prize's stock."),
     ]
     note: Annotated[Note, about("Permanent note in the audit log. Do not include names.")] = ""
 

@@ -21,13 +21,13 @@ class Deposit(TypedDict):
 
 
 class Switch(TypedDict):
-    """State of a switch; `changed_at_ms` is null if it was never changed."""
+    """State of a switch; `changed_at_ms` is null if the switch was never changed."""
 
     # The enumeration itself would have the same schema name.
     name: Annotated[str, Field(json_schema_extra={"enum": list(SwitchName)})]
     on: Annotated[bool, about("False turns the function off everywhere within ten seconds.")]
     reason: Annotated[
-        str, about("Reason of the change, for other operators.", "payouts are being checked")
+        str, about("Reason for the change, for other operators.", "payouts are being checked")
     ]
     changed_at_ms: AtMs | None
 
@@ -35,11 +35,11 @@ class Switch(TypedDict):
 class Switches(TypedDict):
     """All switches."""
 
-    items: Annotated[list[Switch], about("The page.", max_length=len(SwitchName))]
+    items: Annotated[list[Switch], about("Items on this page.", max_length=len(SwitchName))]
 
 
 class Limit(TypedDict):
-    """One limit; the audit log has its operator."""
+    """One limit; the audit log names the operator who set it."""
 
     name: LimitName
     value: Count
@@ -51,28 +51,28 @@ class Limit(TypedDict):
 class Limits(TypedDict):
     """All limits."""
 
-    items: Annotated[list[Limit], about("The page.", max_length=len(LimitName))]
+    items: Annotated[list[Limit], about("Items on this page.", max_length=len(LimitName))]
 
 
 class Refusal(TypedDict):
-    """Requests that were refused with one code."""
+    """Number of requests that were refused with one code."""
 
     code: Annotated[str, about("The problem's code.", "packet_emptied")]
     count: Count
 
 
 class Funnel(TypedDict):
-    """Counts of the stages from a visit to a withdrawal."""
+    """Counts for each stage from a visit to a withdrawal."""
 
     visited: Annotated[Count, about("Signed-in users' first reads of a packet or a lottery.")]
-    tried: Annotated[Count, about("Grabs and draws, repeats included.")]
+    tried: Annotated[Count, about("Grabs and draws, including repeats.")]
     won: Annotated[Count, about("New shares, and draws that won a prize.")]
     credited: Annotated[Count, about("Shares and cash prizes that reached an account.")]
     withdrawn: Annotated[Count, about("Withdrawals that were paid out.")]
 
 
 class Refusals(TypedDict):
-    """Refused requests of the deployment by code, the most frequent first."""
+    """Numbers of refused requests for each code, most frequent first, and the funnel."""
 
     hours: Count
     funnel: Funnel
@@ -87,7 +87,7 @@ class Risk(TypedDict):
 
 
 class Erased(TypedDict):
-    """Erased user, now only identified by the token."""
+    """Erased user, now identified only by the user token."""
 
     user_token: UserToken
 
@@ -100,7 +100,7 @@ class CampaignAccount(TypedDict):
 
 
 class UnitOfAccount(TypedDict):
-    """Unit of all amounts. Fields that end with `_fen` have integers of its minor unit."""
+    """Unit of all amounts. Fields that end with `_fen` are integers in its minor unit."""
 
     name: Annotated[Word, Field(examples=["CNY"])]
     symbol: Annotated[Word, Field(examples=["¥"])]

@@ -1,4 +1,4 @@
-"""Logging of personal data that operators read."""
+"""Logging of operators' reads of personal data."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from redpacket.platform.http.request_fields import HostId, Note
 
 
 class SwitchBody(StrictBody):
-    """PUT /admin/switches/{name}; *reason* tells other operators why it is off."""
+    """PUT /admin/switches/{name}; *reason* explains the change to other operators."""
 
     model_config = example({"on": False, "reason": "payouts are being checked"})
 
     on: Annotated[bool, about("False turns the function off everywhere within ten seconds.")]
-    reason: Annotated[Note, about("Reason of the change, for other operators.")] = ""
+    reason: Annotated[Note, about("Reason for the change, for other operators.")] = ""
 
 
 class LimitBody(StrictBody):
@@ -34,10 +34,10 @@ class RiskBody(StrictBody):
 
     model_config = example({"user": "alice", "verdict": "deny", "until_ms": 1800000000000})
 
-    user: Annotated[HostId, about("The host's user id: the subject of their token.")]
+    user: Annotated[HostId, about("Host id of the user: the subject of the user's tokens.")]
     verdict: Annotated[
         Literal["allow", "deny"],
-        about("`deny` refuses the user's grabs and draws; `allow` ends that."),
+        about("`deny` refuses the user's grabs and draws; `allow` accepts them again."),
     ]
     until_ms: Annotated[int, about("Time when the decision expires.", ge=0, le=AT_MS_MAX)]
 

@@ -64,7 +64,7 @@ Payout = Annotated[
 ]
 IsLuckiest = Annotated[
     bool | None,
-    about("Whether it is the largest amount (手气最佳); null while amounts are hidden."),
+    about("Whether the share is the largest (手气最佳); null while amounts are hidden."),
 ]
 GivenThanks = Annotated[
     common.Word | None,

@@ -62,13 +62,13 @@ class Claim(TypedDict):
 
 
 class Admission(TypedDict):
-    """Result of a two-step packet's grab; the token opens a share if one is left."""
+    """Result of grabbing a two-step packet; the token opens a share while shares remain."""
 
     outcome: Annotated[Literal["admitted"], about("Result of the request.")]
     grab_token: Annotated[
         str,
         about(
-            "Token from the grab of a packet in two steps.",
+            "Token from the grab of a two-step packet.",
             "Z3JhYi10b2tlbg",
             pattern="^[A-Za-z0-9_-]+$",
         ),
@@ -89,24 +89,24 @@ class UploadedPicture(TypedDict):
     cover_url: Annotated[
         str,
         about(
-            "`cover_url` of the user's send, or `image_url` of a prize.",
+            "Path to use as a packet's `cover_url` or a prize's `image_url`.",
             "/pictures/Yb1pWk0Qm5tT3sUeNfX9_g",
         ),
     ]
 
 
 class EndedPacket(TypedDict):
-    """A packet that ended early; the sweep refunds the rest of a `closing` one within a minute."""
+    """A packet that ended early; within a minute, the sweep refunds the rest if it is `closing`."""
 
     packet_id: fields.PacketId
     expires_at_ms: Annotated[
-        common.AtMs, about("End of the packet; a repeat returns the same time.")
+        common.AtMs, about("End of the packet; a repeated call returns the same time.")
     ]
     status: fields.PacketState
 
 
 class RainRound(TypedDict):
-    """Round of a rain; its packets open in the same second."""
+    """Round of a rain; all packets of a round open in the same second."""
 
     starts_at_ms: common.AtMs
     ends_at_ms: common.EndsAtMs
@@ -125,29 +125,31 @@ class ShownRound(RainRound):
     podium: Annotated[
         list[OnPodium],
         about(
-            "The best claims of all packets of the round, best first. Empty before its end and "
-            "while `amounts_shown` hides amounts. A round of more than 200,000 shares may have "
-            "none.",
+            "Best claims from all packets in the round, best first. Empty before the end of the "
+            "round, and while `amounts_shown` hides amounts. A round with more than 200,000 "
+            "shares may have no podium.",
             max_length=PODIUM_MAX,
         ),
     ]
 
 
 class PlannedRain(TypedDict):
-    """A planned rain; a repeat returns the same."""
+    """A planned rain; a repeated call returns the same rounds."""
 
-    rains: Annotated[list[RainRound], about("Its rounds.", min_length=1, max_length=ROUNDS_MAX)]
+    rains: Annotated[
+        list[RainRound], about("Rounds of the rain.", min_length=1, max_length=ROUNDS_MAX)
+    ]
 
 
 class RemovedPicture(TypedDict):
     """A picture that an operator removed, and its uploader."""
 
-    picture_id: Annotated[str, about("The id of the picture.", "Yb1pWk0Qm5tT3sUeNfX9_g")]
+    picture_id: Annotated[str, about("Picture id.", "Yb1pWk0Qm5tT3sUeNfX9_g")]
     user_token: common.UserToken
 
 
 class SentPacket(TypedDict):
-    """A packet as it was sent; a repeat returns the same."""
+    """A packet as sent; a repeated call returns the same packet."""
 
     packet_id: fields.PacketId
     status: Annotated[
@@ -175,11 +177,11 @@ class SentPacket(TypedDict):
             pattern="^https?://",
         ),
     ]
-    payment_id: Annotated[fields.PaymentId | None, about("Payment that funds it.")]
+    payment_id: Annotated[fields.PaymentId | None, about("Payment that funds the packet.")]
 
 
 class ShownThanks(TypedDict):
-    """Thanks of a claimer; null without thanks."""
+    """Thanks from a claimer; the fields are null without thanks."""
 
     thanks: fields.GivenThanks
     thanks_text: fields.ThanksText
@@ -223,8 +225,8 @@ class OwnClaim(Taken):
 SeenCount = Annotated[
     int,
     about(
-        "While a packet of more than 100 shares is open, it counts only settled claims, and so do "
-        "`claimed_fen` and `remaining_count`.",
+        "Number of claimed shares. While a packet with more than 100 shares is open, this number, "
+        "`claimed_fen`, and `remaining_count` are based only on settled claims.",
         1,
         ge=0,
         le=COUNT_MAX,
@@ -233,14 +235,14 @@ SeenCount = Annotated[
 
 
 class Record(TypedDict):
-    """A packet with a page of its claims by share number, and by shard if it has several.
+    """A packet, with a page of its claims, sorted by shard (if there are several) and number.
 
     A page may have fewer claims than `limit` without being the last.
     """
 
     packet_id: fields.PacketId
     sender: ShownPerson
-    is_sender: Annotated[bool, about("Whether the caller sent it.")]
+    is_sender: Annotated[bool, about("Whether the caller sent the packet.")]
     kind: fields.PacketKind
     split: fields.PacketSplit
     opening: fields.PacketOpening
@@ -271,7 +273,7 @@ class Record(TypedDict):
     ]
     luckiest: Annotated[
         ShownClaim | None,
-        about("The claim of the largest amount (手气最佳), once it is certain.", None),
+        about("Claim with the largest amount (手气最佳), once it is certain.", None),
     ]
     claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
     next: common.Next
@@ -310,14 +312,14 @@ class Feed(TypedDict):
 
 
 class Proof(TypedDict):
-    """The input of the commitment, and a page of the resulting amounts."""
+    """Input of the commitment, and a page of the resulting amounts."""
 
     commitment: fields.Commitment
     secret_version: common.SecretVersion
     seed: Annotated[
         str,
         about(
-            "Seed of the amounts; secret until the end.",
+            "Seed of the amounts; secret until the packet ends.",
             "AAECAwQFBgcICQoLDA0ODw",
             pattern="^[A-Za-z0-9_-]{22}$",
         ),
@@ -328,7 +330,10 @@ class Proof(TypedDict):
     share_fen_min: Annotated[int, about("Minimum amount of a share.", ge=1, le=FEN_MAX)]
     share_fen_max: Annotated[int, about("Maximum amount of a share.", ge=1, le=FEN_MAX)]
     unit_fen: Annotated[
-        int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
+        int,
+        about(
+            "Unit of which every amount is a multiple; 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX
+        ),
     ]
     first_share_no: Annotated[
         int, about("Share number of the page's first amount.", ge=1, le=CURSOR_MAX + 1)
@@ -369,7 +374,7 @@ class ReceivedItem(TypedDict):
 
 
 class Totals(TypedDict):
-    """The totals of a list of packets."""
+    """Totals of a packet list."""
 
     total_fen: Annotated[common.SumFen, about("Sum over the whole list, not only this page.", 8888)]
     count: Annotated[common.Count, about("Number of packets in the whole list.", 10)]
@@ -382,13 +387,13 @@ class Totals(TypedDict):
 class Sent(Totals):
     """Packets that the caller sent, newest first."""
 
-    items: Annotated[list[SentItem], about("The page.")]
+    items: Annotated[list[SentItem], about("Items on this page.")]
 
 
 class Received(Totals):
     """Shares that the caller received, newest first."""
 
-    items: Annotated[list[ReceivedItem], about("The page.")]
+    items: Annotated[list[ReceivedItem], about("Items on this page.")]
 
 
 class Transfer(TypedDict):
@@ -412,5 +417,5 @@ class Transfer(TypedDict):
 class Transfers(TypedDict):
     """Entries of the caller's account, newest first."""
 
-    items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
+    items: Annotated[list[Transfer], about("Items on this page.", max_length=LIMIT_MAX)]
     next: common.Next

@@ -15,14 +15,14 @@ Emoji: TypeAlias = Literal["🙏", "❤️", "🎉", "👍", "👏", "🌹", "�
 Via = Annotated[
     str | None,
     about(
-        "User token of the user whose link led here, from `?via=` of the shared link. A new claim "
+        "User token of the user whose link led here, from `?via=` in the shared link. A new claim "
         "stores it. The caller's own token and forged tokens are ignored.",
     ),
 ]
 
 
 class GrabBody(StrictBody):
-    """POST /packets/{packet_id}/grab; a packet without a passphrase ignores it."""
+    """POST /packets/{packet_id}/grab; a packet without a passphrase ignores the body."""
 
     model_config = example({"passphrase": "恭喜发财"})
 
@@ -41,7 +41,7 @@ class OpenBody(StrictBody):
     grab_token: Annotated[
         str,
         StringConstraints(max_length=200),
-        about("Token from the grab of a packet in two steps."),
+        about("Token from the grab of a two-step packet."),
     ]
     via: Via = None
 
@@ -51,7 +51,7 @@ class ThanksBody(StrictBody):
 
     model_config = example({"emoji": "🙏", "text": "谢谢老板"})
 
-    emoji: Annotated[Emoji | None, about("One of the emoji of this list.")] = None
+    emoji: Annotated[Emoji | None, about("One of these emoji.")] = None
     text: Annotated[
         ThanksText | None,
         about("At most 20 characters and 80 bytes of UTF-8, without a reserved name."),
@@ -65,5 +65,5 @@ class ThanksBody(StrictBody):
 
     @property
     def given(self) -> Thanks:
-        """The thanks of the body."""
+        """The thanks in the body."""
         return Thanks(self.emoji, self.text)

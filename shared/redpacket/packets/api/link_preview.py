@@ -23,7 +23,7 @@ SECURITY_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Preview of a link in a chat; if *cover_url* is None, it shows the page's own picture."""
+    """Preview of a link in a chat; without *cover_url*, it shows the page's own picture."""
 
     title: str
     description: str

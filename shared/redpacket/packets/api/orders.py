@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
-    """Parse a send.
+    """Parse a send request.
 
     Raises InvalidRequest, IdempotencyKeyMissing, Forbidden, CampaignNotFound, ChannelUnavailable,
     SwitchedOff.
@@ -56,7 +56,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
 
 
 def order_of_body(body: SendBody, sender: User, request: Request) -> SendOrder:
-    """Return an order paid by the sender's balance or a campaign. Raises CampaignNotFound."""
+    """Return an order that the sender's balance or a campaign pays. Raises CampaignNotFound."""
     # By default a campaign's packet expires with the campaign.
     is_until_the_end = body.campaign_id and "expires_in_s" not in body.model_fields_set
     kind = Kind(body.kind)
@@ -120,7 +120,7 @@ _ADVICE = "Send more, smaller shares, or deposit the money: another operator can
 
 
 _FEW_SHARES = 9
-"""Maximum shares of a packet that counts even for the treasury, because few users can claim one."""
+"""Maximum shares of a packet that counts toward the treasury's limit: few users can claim."""
 
 
 def spend_of(

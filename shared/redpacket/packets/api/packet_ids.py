@@ -35,7 +35,7 @@ def new_packet_id(shards: int) -> str:
 
 @required("path", "packet_id", type="string", pattern=f"^{PACKET_ID.pattern}$")
 def packet_id_of(text: str) -> str:
-    """Packet id from the response of its send."""
+    """Packet id from the response to the send."""
     return packet_ids().check(text)
 
 
@@ -53,7 +53,7 @@ def new_picture_id(owner_id: str | None) -> str:
 
 @required("path", "picture_id", type="string", pattern=f"^{picture.PICTURE_ID.pattern}$")
 def picture_id_of(text: str) -> str:
-    """Picture id: the end of its URL."""
+    """Picture id: the last part of the picture's URL."""
     if not picture.PICTURE_ID.fullmatch(text):
         raise PictureNotFound
     return text
@@ -61,7 +61,7 @@ def picture_id_of(text: str) -> str:
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{PREHEAT_CURSOR.pattern}$")
 def preheat_cursor_of(text: str) -> str:
-    """`next` of the previous preheat, which ran out of time."""
+    """`next` from the previous preheat, which ran out of time."""
     if not PREHEAT_CURSOR.fullmatch(text):
         raise invalid_cursor()
     packet_ids().check(text.partition(".")[0])

@@ -28,7 +28,7 @@ View = TypeVar("View")
 
 @required("path", "packet_id", type="string", pattern=_NAMED_PACKET)
 def named_packet_of(text: str) -> str:
-    """Packet id, or the `packet_ref` of a list."""
+    """Packet id, or `packet_ref` from a list."""
     return packet_ids().check(unseal(_REFS, text, containers.platform.seed_keys) or text)
 
 
@@ -42,13 +42,13 @@ def share_no_of(text: str) -> int:
 
 @optional("query", "packet", missing=None, type="string", pattern=_NAMED_PACKET)
 def looked_up_packet_of(text: str) -> str:
-    """Only this packet, by its id or `packet_ref`, with its id; the audit log records the read."""
+    """Only this packet, by id or `packet_ref`, including its id; the audit log records the read."""
     return named_packet_of.check(text)
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{SEALED_CURSOR}$")
 def packet_cursor_of(text: str) -> str:
-    """`next` of the previous page with the same campaign and sender."""
+    """`next` from the previous page with the same campaign and sender."""
     opened = unseal(_CURSORS, text, containers.platform.seed_keys)
     if opened is None:
         raise invalid_cursor()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
-"""Milliseconds after a close by which every replica surely has the final pages."""
+"""Milliseconds from a close until every replica certainly has the final pages."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
@@ -47,14 +47,14 @@ PICTURE_CACHING = "public, max-age=3600"
 year_of = integer(
     "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="A UTC year; all years if omitted."
 )
-limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
+limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="Maximum items per page.")
 proof_limit_of = integer(
-    "limit", 1, PROOF_LIMIT_MAX, missing=PROOF_LIMIT_DEFAULT, meaning="The most of a page."
+    "limit", 1, PROOF_LIMIT_MAX, missing=PROOF_LIMIT_DEFAULT, meaning="Maximum amounts per page."
 )
 sent_cursor_of = cursor(SENT_CURSOR)
 entry_cursor_of = cursor(ENTRY_CURSOR)
 proof_cursor_of = integer(
-    "cursor", 0, CURSOR_MAX, missing=0, meaning="`next` of the previous page."
+    "cursor", 0, CURSOR_MAX, missing=0, meaning="`next` from the previous page."
 )
 
 

@@ -46,7 +46,7 @@ class RainBody(StrictBody):
         int,
         about("Number of rounds, with a pause of 30 seconds between them.", ge=1, le=ROUNDS_MAX),
     ] = 1
-    total_fen: Annotated[Fen, about("Sum of all packets of all rounds, from the budget.")]
+    total_fen: Annotated[Fen, about("Total of all packets in all rounds, paid from the budget.")]
     count: Annotated[int, about("Number of shares in each packet.", ge=1, le=COUNT_MAX)]
     packets: Annotated[
         Annotated[int, Field(ge=1, le=PACKETS_MAX)] | None,

@@ -61,7 +61,7 @@ class SendBody(StrictBody):
     count: Annotated[
         int,
         about(
-            f"Number of shares; {PACKET_COUNT_MAX} at most unless the packet is a campaign's.",
+            f"Number of shares; at most {PACKET_COUNT_MAX} unless a campaign pays.",
             ge=1,
             le=COUNT_MAX,
             json_schema_extra={"x-maximum-without-campaign": PACKET_COUNT_MAX},
@@ -80,7 +80,10 @@ class SendBody(StrictBody):
         about("Maximum amount of a share; the deployment's limit if omitted."),
     ] = None
     unit_fen: Annotated[
-        int, about("Every amount is a multiple of it: 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX)
+        int,
+        about(
+            "Unit of which every amount is a multiple; 100 gives whole yuan.", ge=1, le=UNIT_FEN_MAX
+        ),
     ] = 1
     pay_with: Annotated[
         PayWith,
@@ -100,8 +103,8 @@ class SendBody(StrictBody):
     expires_in_s: Annotated[
         int,
         about(
-            "Seconds until the rest is refunded; by default a campaign's packet ends with the "
-            "campaign.",
+            "Seconds until remaining shares are refunded; by default, a campaign's packet ends "
+            "with the campaign.",
             ge=1,
             le=LIFE_S_MAX,
         ),
@@ -110,8 +113,8 @@ class SendBody(StrictBody):
         AtMs | None,
         about(
             "Time before which grabs are refused, at most 30 days ahead; `expires_in_s` counts "
-            "from it. Without it, or with a past time, the packet starts with its send or its "
-            "payment."
+            "from this time. Without this field, or with a past time, the packet starts when it "
+            "is sent or paid."
         ),
     ] = None
     recipients: Annotated[
@@ -137,8 +140,8 @@ class SendBody(StrictBody):
         CoverUrl | None,
         about(
             "URL of a cover image on one of the deployment's `CoverHosts`, or the path of one of "
-            "the page's own covers or of a picture that the sender uploaded. Responses have its "
-            "URL."
+            "the page's own covers or of a picture that the sender uploaded. Responses contain "
+            "its URL."
         ),
     ] = None
 
@@ -180,8 +183,8 @@ class PictureBody(StrictBody):
     is_avatar: Annotated[
         bool,
         about(
-            "Whether it is for the user's profile. A cover is deleted after a day unless a packet "
-            "uses it."
+            "Whether the picture is for the user's profile. A cover is deleted after a day unless "
+            "a packet uses it."
         ),
     ] = False
 

@@ -34,7 +34,7 @@ CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 
 @optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
 def claim_cursor_of(text: str) -> int:
-    """`next` of the previous page."""
+    """`next` from the previous page."""
     if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
         raise invalid_cursor()
     return -int(text[1:]) if text.startswith("p") else int(text)
@@ -338,7 +338,7 @@ def _thanks(record: Record, share: Share) -> packets.ShownThanks:
 
 
 def _claimer(share: Share) -> User:
-    assert share.claimer  # only a refunded share has none
+    assert share.claimer  # only a refunded share has no claimer
     return share.claimer
 
 

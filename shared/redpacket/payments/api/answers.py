@@ -59,25 +59,26 @@ class Withdrawal(TypedDict):
     """Outgoing withdrawal."""
 
     withdrawal_id: WithdrawalId
-    status: Annotated[WithdrawalStatus, about("Its current status.")]
+    status: Annotated[WithdrawalStatus, about("Current status.")]
     amount_fen: PaidFen
     channel: ByChannel
     created_at_ms: AtMs
     expected_at_ms: Annotated[AtMs, about("Estimated time of the call to the provider.")]
     reason: Annotated[
-        str, about("The provider's code if it failed; otherwise empty.", "ACCOUNT_ERROR")
+        str,
+        about("The provider's code if the withdrawal failed; otherwise empty.", "ACCOUNT_ERROR"),
     ]
 
 
 class ProviderCall(TypedDict):
-    """Answer of the provider to a call or query."""
+    """The provider's response to a call or query."""
 
     at_ms: AtMs
     answer: Annotated[str, about("State, and the provider's code.", "refused ACCOUNT_ERROR")]
 
 
 class ListedWithdrawal(TypedDict):
-    """Withdrawal in the operators' view; `waits_for` and `next_step` are null after its end."""
+    """Withdrawal as shown to operators; `waits_for` and `next_step` are null after its end."""
 
     withdrawal_id: WithdrawalId
     status: WithdrawalStatus
@@ -88,14 +89,14 @@ class ListedWithdrawal(TypedDict):
     created_at_ms: AtMs
     waits_for: Annotated[str | None, about("Reason for the wait.", "the provider's answer")]
     next_step: Annotated[str | None, about("Next step, by the system or by an operator.", None)]
-    next_at_ms: Annotated[AtMs | None, about("Time of the next check by the schedule.")]
+    next_at_ms: Annotated[AtMs | None, about("Time of the next scheduled check.")]
 
 
 class WithdrawalDetails(ListedWithdrawal):
-    """Withdrawal with its lease and the last answers of the provider."""
+    """Withdrawal with its lease and the provider's last responses."""
 
-    transfer_no: Annotated[Word, about("Number of the transfer at the provider.", "0" * 32)]
-    call_count: Annotated[int, about("Calls to the provider.", 1, ge=0)]
+    transfer_no: Annotated[Word, about("Transfer number at the provider.", "0" * 32)]
+    call_count: Annotated[int, about("Number of calls to the provider.", 1, ge=0)]
     lease_until_ms: Annotated[
         int,
         about(
@@ -103,21 +104,23 @@ class WithdrawalDetails(ListedWithdrawal):
             0,
         ),
     ]
-    reason: Annotated[str, about("The provider's code if it failed; otherwise empty.", "")]
-    calls: Annotated[list[ProviderCall], about("The last answers, oldest first.", max_length=10)]
+    reason: Annotated[
+        str, about("The provider's code if the withdrawal failed; otherwise empty.", "")
+    ]
+    calls: Annotated[list[ProviderCall], about("Last responses, oldest first.", max_length=10)]
 
 
 class WithdrawalPage(TypedDict):
-    """Page of withdrawals; it may be short or empty without being the last."""
+    """Page of withdrawals; it may be short or empty even if more pages follow."""
 
-    items: Annotated[list[ListedWithdrawal], about("The page.")]
+    items: Annotated[list[ListedWithdrawal], about("Items on this page.")]
     next: Next
 
 
 class Withdrawals(TypedDict):
     """The caller's withdrawals, newest first."""
 
-    items: Annotated[list[Withdrawal], about("The page.")]
+    items: Annotated[list[Withdrawal], about("Items on this page.")]
     next: Next
 
 
@@ -129,8 +132,8 @@ class Binding(TypedDict):
         str | None,
         about("Short hash, which changes only if another account is linked.", "3fa85f64"),
     ]
-    bound_at_ms: Annotated[AtMs | None, about("Time of the link.")]
-    opens_at_ms: Annotated[AtMs | None, about("Time from which withdrawals to it are allowed.")]
+    bound_at_ms: Annotated[AtMs | None, about("Time when the account was linked.")]
+    opens_at_ms: Annotated[AtMs | None, about("Time from which withdrawals are allowed.")]
 
 
 class Token(TypedDict):
@@ -166,7 +169,7 @@ class ListedReturn(TypedDict):
 class ListedReturns(TypedDict):
     """Returns that wait for an operator, newest first."""
 
-    items: Annotated[list[ListedReturn], about("The page; it may be empty before the last.")]
+    items: Annotated[list[ListedReturn], about("Items; may be empty even if more pages follow.")]
     next: Next
 
 
@@ -185,5 +188,5 @@ class Debt(TypedDict):
 class Debts(TypedDict):
     """Debts of users, newest refund first."""
 
-    items: Annotated[list[Debt], about("The page; it may be empty before the last.")]
+    items: Annotated[list[Debt], about("Items; may be empty even if more pages follow.")]
     next: Next

@@ -34,7 +34,7 @@ def add_link_routes(routes: Api, channel: ProviderName) -> None:
         bound = bind_account.bind_account(request.user.user_id, channel, body.code, ports=ports)
         return HttpAnswer(binding_view(bound))
 
-    # The names are the operations' ids.
+    # The function names become the operation ids.
     read_account.__name__, link_account.__name__ = f"read_{channel}", f"bind_{channel}"
     refusals = (ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited)
     routes.route(f"GET /me/{channel}")(read_account)

@@ -23,17 +23,17 @@ withdrawal_id_of = path_id(
     meaning="Withdrawal ID from the response that created the withdrawal.",
 )
 withdrawals_cursor_of = cursor(
-    PAYMENTS_CURSOR, "`next` of the previous page; omit it for the first page."
+    PAYMENTS_CURSOR, "`next` from the previous page; omit it for the first page."
 )
 any_withdrawals_cursor_of = cursor(
-    f"({PAYMENTS_CURSOR}|{PENDING_CURSOR})", "`next` of the previous page with the same user."
+    f"({PAYMENTS_CURSOR}|{PENDING_CURSOR})", "`next` from the previous page with the same user."
 )
 withdrawal_status_of = choice(
-    "status", WithdrawalStatus, "Only withdrawals of this status; a final status needs `user`."
+    "status", WithdrawalStatus, "Only withdrawals with this status; a final status needs `user`."
 )
 
 
 @optional("query", "user", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
 def withdrawer_of(text: str) -> str:
-    """Only withdrawals of this user, by the host's own id."""
+    """Only withdrawals by this user, given by host id."""
     return person_of(of_form("user", HOST_ID.pattern, text)).user_id

@@ -72,9 +72,11 @@ class ResolutionBody(StrictBody):
     )
 
     payment_id: Annotated[
-        str, StringConstraints(pattern=f"^{PAYMENT_ID.pattern}$"), about("From the list.")
+        str,
+        StringConstraints(pattern=f"^{PAYMENT_ID.pattern}$"),
+        about("Payment id from the list."),
     ]
-    transaction_id: Annotated[str, _Reference, about("From the list.")]
+    transaction_id: Annotated[str, _Reference, about("Transaction id from the list.")]
     by: Annotated[
         Literal["deposit", "outside"],
         about(
@@ -85,8 +87,8 @@ class ResolutionBody(StrictBody):
     reference: Annotated[
         Annotated[str, _Reference] | None,
         about(
-            "Reference of the outside transfer; each can be used once. A deposit needs none: its "
-            "`case` is the transaction ID."
+            "Reference of the outside transfer, which can be used once. A deposit needs no "
+            "reference, because its `case` is the transaction ID."
         ),
     ] = None
     reason: Annotated[Note, about("Reason for the audit log.")]

@@ -126,7 +126,7 @@ def of_form(name: str, pattern: str, text: str) -> str:
 
 
 def cursor(
-    pattern: str | None = None, meaning: str = "`next` of the previous page."
+    pattern: str | None = None, meaning: str = "`next` from the previous page."
 ) -> Parameter[str | None]:
     """Declare a cursor whose list rejects the cursors of other lists."""
     form = {"type": "string"} if pattern is None else _texts(pattern)

@@ -15,7 +15,7 @@ from redpacket.platform.http.bodies import about
 class Difference(TypedDict):
     """One violated rule."""
 
-    rule: Annotated[Word, about("The invariant's number, or the place of the difference.", "I4")]
+    rule: Annotated[Word, about("Violated invariant, or the compared part, such as `log`.", "I4")]
     subject: Annotated[Word, Field(examples=[f"packet {SOME_PACKET_ID}"])]
     what: Annotated[Word, Field(examples=["settled_fen"])]
     expected: int | str
@@ -35,7 +35,7 @@ class Audit(TypedDict):
         Count, about("Claims whose money is not paid out yet; a late one is a difference.")
     ]
     unsettled_since_ms: Annotated[
-        AtMs | None, about("Time of the oldest of these claims; null without such a claim.")
+        AtMs | None, about("Time of the oldest unsettled claim; null without unsettled claims.")
     ]
 
 
@@ -54,11 +54,11 @@ class Check(TypedDict):
 
 
 class Reconciliation(TypedDict):
-    """Status of a reconciliation; `checks` and `differences` are empty until it is done."""
+    """Status of a reconciliation; `checks` and `differences` are empty until the run is done."""
 
     run_id: Word
     status: Literal["running", "done", "failed"]
-    step: Annotated[Word | None, about("Current step of a run.", "comparing")]
+    step: Annotated[Word | None, about("Current step while the run is running.", "comparing")]
     checks: list[Check]
     differences: Differences
     is_truncated: Annotated[
@@ -66,7 +66,7 @@ class Reconciliation(TypedDict):
     ]
     until_ms: Annotated[
         AtMs | None,
-        about("Facts after this time are left to the next run; null until the run is done."),
+        about("Only the next run compares facts after this time; null until the run is done."),
     ]
     export: Annotated[
         Literal["full", "incremental"] | None,

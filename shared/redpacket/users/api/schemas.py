@@ -16,7 +16,7 @@ class DepositBody(StrictBody):
 
     model_config = example({"user": "alice", "amount_fen": 100000})
 
-    user: Annotated[HostId, about("The host's user id of the account's owner.")]
+    user: Annotated[HostId, about("Host id of the account's owner.")]
     amount_fen: Annotated[Fen, about("Amount to credit.")]
     is_for_campaigns: Annotated[
         bool,
@@ -35,12 +35,12 @@ class DepositBody(StrictBody):
 
 
 class CampaignMoneyBody(StrictBody):
-    """POST /admin/accounts/{user}/campaign-money; *user* receives what the path's user has."""
+    """POST /admin/accounts/{user}/campaign-money; *user* receives the money of the path's user."""
 
     model_config = example({"user": "bob", "reason": "alice left"})
 
     user: Annotated[
-        HostId, about("The host's user id of the account that receives it; it must be marked.")
+        HostId, about("Host id of the receiving account's owner; the account must be marked.")
     ]
     reason: Annotated[Note, about("Reason for the audit log.")]
 
@@ -55,6 +55,6 @@ class ProfileBody(StrictBody):
         AvatarUrl | None,
         about(
             "An https address on one of the deployment's `AvatarHosts`, or the path of one of the "
-            "page's seals or of a picture that the user uploaded for it. Responses have its URL."
+            "page's seals or of a picture that the user uploaded for it. Responses contain its URL."
         ),
     ] = None

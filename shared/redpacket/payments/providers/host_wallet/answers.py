@@ -1,4 +1,4 @@
-"""Field for the host's wallet in answers that all providers share."""
+"""Field for the host's wallet in responses that all providers share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.platform.http.bodies import about
 
 HostPrompt = Annotated[
     dict[str, str] | None,
-    about("The host wallet's own answer fields; null for other providers.", None),
+    about("Fields from the host wallet's response; null for other providers.", None),
 ]
 FIELDS = {Payment: HostPrompt, SentPacket: HostPrompt}
-"""Types of the field `host`, by answer."""
+"""Types of the field `host`, keyed by response type."""

@@ -1,4 +1,4 @@
-"""WeChat's answers, and its field in answers that all providers share."""
+"""WeChat's response types, and the field `wechat` in responses that all providers share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIELDS = {
         Confirmation | None, about("Set while WeChat awaits the user's confirmation.", None)
     ],
 }
-"""Types of the field `wechat`, by answer."""
+"""Types of the field `wechat`, keyed by response type."""
 
 
 class Consent(TypedDict):
