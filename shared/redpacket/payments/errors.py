@@ -1,4 +1,4 @@
-"""Errors of payments. Each docstring is the text that clients get."""
+"""Payment errors. Each docstring is the text that clients receive."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from redpacket.platform.errors import InvariantViolated, Rejected
 
 
 class WithdrawalRefused(Rejected):
-    """Base of refusals that only a new withdrawal has."""
+    """Base class of refusals for new withdrawals."""
 
 
 class PaymentNotFound(Rejected):

@@ -1,4 +1,4 @@
-"""Ports for payment providers: money, callbacks, consent and sign-in.
+"""Ports for payment providers: money, callbacks, consent, and sign-in.
 
 The contract between use cases and providers (docs/architecture.md has the steps):
 
@@ -100,7 +100,7 @@ class ProviderEnvironment:
 
 
 class Provider(Generic[ProviderSettings]):
-    """One payment provider. A part is None if it is missing or not configured here.
+    """One payment provider. A part is None if it is missing or not configured.
 
     Each part is built on its first read, because a function has settings, secrets and libraries
     only for the parts that it uses.
@@ -113,7 +113,7 @@ class Provider(Generic[ProviderSettings]):
     pays_out_automatically = False
     """Whether balances above the operator's threshold are paid out without a request."""
     confirms_transfers = False
-    """Whether users may have to confirm a transfer; answers then have its parameters."""
+    """Whether users may have to confirm transfers; responses then have the parameters."""
 
     def __init__(self, environment: ProviderEnvironment) -> None:
         self.environment = environment
@@ -151,7 +151,7 @@ class Provider(Generic[ProviderSettings]):
 
     @cached_property
     def page_signer(self) -> Callable[[str], JsSignature] | None:
-        """Function that signs the page's addresses. It raises InvalidRequest, Unavailable."""
+        """Function that signs page addresses. Raises InvalidRequest, Unavailable."""
         return None
 
 
@@ -204,7 +204,7 @@ class PayoutProvider(Protocol):
     merchant: Merchant
     """Payer of our transfers; withdrawals store it."""
     needs_consent: bool
-    """Whether payees confirm every transfer unless they consented to all."""
+    """Whether payees confirm every transfer, unless they consented to all transfers."""
     locks_money: bool
     """Whether statements may book a transfer when it is requested, and a return if unpaid."""
     settling_ms: int

@@ -16,7 +16,7 @@ from redpacket.payments.model.provider import OWNED, ExternalAccount
 from redpacket.platform.errors import InvariantViolated
 
 _TEXT_LENGTH_MIN = 43
-"""Minimum characters of a key text: 256 bits in an alphabet of 64."""
+"""Minimum characters of a key: 256 bits in an alphabet of 64 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class AccountKeys:
 
     @classmethod
     def of(cls, secret: str) -> Self:
-        """Parse a JSON object of named texts, such as `{"1": "<64 random characters>"}`.
+        """Parse a JSON object of named keys, such as `{"1": "<64 random characters>"}`.
 
-        The last text encrypts, and all of them decrypt. The first one derives the hash key: never
-        remove it or insert another before it.
+        The last key encrypts, and all keys decrypt. The first key derives the hash key: never
+        remove the first key or insert a key before it.
         """
         texts = json.loads(secret)
         # Error messages must not include the value, which may be a secret.
@@ -76,9 +76,9 @@ class Accounts:
         return f"{key_name}{OWNED}{urlsafe_b64encode(sealed).decode()}"
 
     def open_text(self, sealed: str, owner: str) -> str | None:
-        """Return the text of a seal, or None if no key of ours sealed it for *owner*.
+        """Return a seal's text, or None if none of our keys sealed the text for *owner*.
 
-        Without *owner*, it opens a seal of an earlier version.
+        Without *owner*, open a seal from an earlier version.
         """
         key_name, _, content = sealed.partition(OWNED if owner else ".")
         bound = [self._context, owner.encode()] if owner else [self._context]

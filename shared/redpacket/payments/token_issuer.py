@@ -31,7 +31,7 @@ _MS_PER_S = 1_000
 
 @dataclass(frozen=True, slots=True)
 class IssuerKey:
-    """Key pair with the time since which its public half is published."""
+    """Key pair, with the time since which the public key is published."""
 
     kid: str
     private_key: str = field(repr=False)
@@ -104,7 +104,7 @@ class IssuerKeys:
         return ready[-1] if ready else self.keys[0]
 
     def jwks(self) -> dict[str, Any]:
-        """Return the public halves as a JWK set."""
+        """Return the public keys as a JWK set."""
         return {
             "keys": [
                 {
@@ -119,9 +119,9 @@ class IssuerKeys:
 
 
 class Rs256Tokens:
-    """JWT implementation of TokenIssuer; tokens have no scope, so none grants operator rights.
+    """JWT implementation of TokenIssuer; tokens have no scope and thus grant no operator rights.
 
-    Subjects begin with *provider*, which keeps them apart from those of other issuers.
+    Subjects begin with *provider*, so that they differ from other issuers' subjects.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Rs256Tokens:
 
 
 def issuer_files(url: str, keys: IssuerKeys) -> dict[str, str]:
-    """Return the issuer's files by path, static because an HTTP API cannot serve its own issuer."""
+    """Return static files, keyed by path, because an HTTP API cannot serve its own issuer."""
     configuration = {
         "issuer": url,
         "jwks_uri": f"{url}/jwks.json",

@@ -1,4 +1,4 @@
-"""SQS queue of provider callbacks; the transfer function then queries what they name."""
+"""SQS queue of notices from provider callbacks; the transfer function queries their subjects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payees for one request; for the host's wallet, only the token's user."""
+"""Payees for one request; the host's wallet knows only the token's user."""
 
 from __future__ import annotations
 

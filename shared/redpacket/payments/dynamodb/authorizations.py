@@ -31,7 +31,7 @@ class DynamoAuthorizations:
         self._payments = dynamo.tables.payments
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
-        """Store a consent request and refer to it; return False if the account is not *payee*'s."""
+        """Store a consent, and its number in the payee row; return False if *payee* has changed."""
         named = update(
             self._payments,
             payment_keys.payee(authorization.channel, authorization.user_id),
@@ -48,7 +48,7 @@ class DynamoAuthorizations:
         return _authorization_of(row) if row else None
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return numbers of consents to query at the provider, oldest first; the list may lag."""
+        """Return the numbers of consents to query at the provider, oldest first; may lag."""
         rows = oldest(self._dynamo, self._payments, f"consent-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.AUTHORIZATION_PREFIX) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Mapper between rows of PaymentsTable and payments, withdrawals, returns and refunds."""
+"""Mapper between rows in PaymentsTable and payments, withdrawals, returns, and refunds."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
 
 
 def return_row(returned: PaymentReturn) -> dict[str, Value]:
-    """Return the row of a transaction's return, which is in the work list or operators' list."""
+    """Return the row of a transaction's return, in the work list or the operators' list."""
     row: dict[str, Value] = {
         **payment_keys.payment_return(returned.number, returned.transaction_id),
         "amount_fen": returned.amount_fen,
@@ -140,7 +140,7 @@ def return_of(row: dict[str, Any]) -> PaymentReturn:
 
 
 def refund_row(refund: PaymentRefund) -> dict[str, Value]:
-    """Return the row of an outside refund; if it left a debt, it is in the operators' list."""
+    """Return the row of an outside refund; a refund that left a debt is in the operators' list."""
     row: dict[str, Value] = {
         **payment_keys.payment_refund(refund.number, refund.refund_no),
         "user_id": refund.user_id,
@@ -189,7 +189,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "attempt_no": withdrawal.attempt_no,
         "call_count": 0,
         "lease_until_ms": 0,
-        # Rows of earlier versions lack this attribute, so no check expects an answer in them.
+        # Rows from earlier versions lack this attribute, so checks expect it only if it exists.
         "returned_on": "",
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,
@@ -270,7 +270,7 @@ def line_of(row: dict[str, Any]) -> StatementLine:
 
 
 def merchant_row(merchant: Merchant) -> dict[str, Value]:
-    """Return the attributes for the merchant that a provider acts for."""
+    """Return the attributes for the merchant for which a provider acts."""
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id}
 
 

@@ -12,7 +12,7 @@ def payment(number: str) -> dict[str, str]:
 
 
 def payment_return(number: str, transaction_id: str) -> dict[str, str]:
-    """Return the key of the return of one of a payment's transactions."""
+    """Return the key of a return, which concerns one of a payment's transactions."""
     return {**payment(number), "sk": f"{RETURN_PREFIX}{transaction_id}"}
 
 
@@ -42,7 +42,7 @@ WITHDRAWAL = "withdrawal"
 
 
 def withdrawn(user_id: str, day: str) -> dict[str, str]:
-    """Return the key of the sum that a user withdrew on one day."""
+    """Return the key of the sum of a user's withdrawals on one day."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{WITHDRAWN_PREFIX}{day}"}
 
 
@@ -50,7 +50,7 @@ WITHDRAWN_PREFIX = "withdrawn#"
 
 
 def payments_begun(user_id: str, day: str) -> dict[str, str]:
-    """Return the key of the number of payments that a user began on one day; the row has a TTL."""
+    """Return the key of a user's payment count for one day; the row has a TTL."""
     return {"pk": f"{USER_PREFIX}{user_id}", "sk": f"{BEGUN_PREFIX}{day}"}
 
 
@@ -58,13 +58,13 @@ BEGUN_PREFIX = "begun#"
 
 
 def outside_line(channel: str, kind: str, day: str, number: str, outside_no: str) -> dict[str, str]:
-    """Return the key of an expected statement line, by our number and the provider's."""
+    """Return the key of an expected statement line, with our number and the provider's number."""
     shard = work_shard(number)
     return {"pk": outside_lines(channel, kind, day, shard), "sk": f"{number}#{outside_no}"}
 
 
 def outside_lines(channel: str, kind: str, day: str, shard: int) -> str:
-    """Return one partition of the expected lines of a day's statement."""
+    """Return a shard's partition of the expected lines of a day's statement."""
     return f"{OUTSIDE_PREFIX}{channel}#{kind}#{day}#{shard}"
 
 

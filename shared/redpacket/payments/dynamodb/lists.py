@@ -49,7 +49,7 @@ class DynamoPaymentLists:
     def list_pending_withdrawals(
         self, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
-        """Return a page of pending withdrawals, by work list, oldest first, and the next cursor."""
+        """Return a page of pending withdrawals, oldest first in each work list, and a cursor."""
         if cursor is not None and not re.fullmatch(PENDING_CURSOR, cursor):
             raise invalid_cursor()
         first, _, begin = (cursor or "0").partition(".")

@@ -54,8 +54,8 @@ class DynamoPayees:
     ) -> Payee:
         """Bind an account to a user, and free the user's previous account.
 
-        If the account is already bound, only a seal of an earlier version is replaced. The previous
-        account's consent changes to CLOSING, and only `list_waiting` still contains it.
+        If the account is already bound, only a seal from an earlier version is replaced. The
+        previous account's consent changes to CLOSING, and only `list_waiting` still contains it.
         Raises OpenidInUse.
         """
         for _ in range(_TRIES):
@@ -179,5 +179,5 @@ def _has_changed(_row: Row) -> RedPacketError:
 
 
 def _is_not_theirs(_row: Row) -> RedPacketError:
-    """Return the error for contradicting rows, which indicate a bug."""
+    """Return the error for contradictory rows, which indicate a bug."""
     return InvariantViolated("the account or consent row names another user")

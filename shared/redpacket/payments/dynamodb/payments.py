@@ -84,7 +84,7 @@ class DynamoPayments:
         )
 
     def put_of_packet(self, payment: Payment, per_day_max: int) -> Payment:
-        """Store the intent of an unpaid packet, or return the existing one. Raises RateLimited."""
+        """Store an unpaid packet's intent, or return the existing intent. Raises RateLimited."""
         # Write the intent first, so that an existing intent is not counted again.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda row: _of_packet(row, payment)
@@ -138,7 +138,7 @@ class DynamoPayments:
         )
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return numbers of payments to query at the provider, oldest first."""
+        """Return the numbers of payments to query at the provider, oldest first."""
         rows = oldest(self._dynamo, self._payments, f"payment-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX) for row in rows]
 
@@ -154,7 +154,7 @@ class DynamoPayments:
         )
 
     def expire(self, number: str, now_ms: int) -> None:
-        """End a PENDING payment, so that no request orders it again and the sweep will close it."""
+        """End a PENDING payment, so that no request orders it again and the sweep closes it."""
         self._dynamo.update(
             self._payments,
             payment_keys.payment(number),
@@ -247,7 +247,7 @@ class DynamoPayments:
         self._dynamo.write(put(self._payments, row))
 
     def list_lines(self, channel: ProviderName, day: str) -> list[StatementLine]:
-        """Return the payments, refunds and transfers that a day's statement must contain."""
+        """Return the payments, refunds, and transfers that a day's statement must contain."""
         return [
             line_of(row)
             for kind in StatementKind
@@ -287,7 +287,7 @@ class DynamoPayments:
 def _of_packet(row: Row, payment: Payment) -> Payment | RedPacketError:
     before = payment_of(dict(row))
     if before.packet_id != payment.packet_id:
-        msg = f"payment {payment.number} belongs to another packet than {payment.packet_id}"
+        msg = f"payment {payment.number} does not belong to packet {payment.packet_id}"
         return InvariantViolated(msg)
     return before
 

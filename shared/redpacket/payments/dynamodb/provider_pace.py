@@ -1,4 +1,4 @@
-"""Provider state that all functions share: rate limits, breaker and the last compared day."""
+"""Provider state that all functions share: rate limits, breaker, and last compared day."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DynamoProviderPace:
         self._payments = dynamo.tables.payments
 
     def find_slot(self, channel: ProviderName, name: str) -> int:
-        """Return the next free slot in microseconds, or 0 if none was taken."""
+        """Return the next free slot in microseconds, or 0 if no slot was taken."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, name))
         return int(row["next_us"]) if row else 0
 
@@ -53,7 +53,7 @@ class DynamoProviderPace:
         )
 
     def note_calls(self, channel: ProviderName, now_ms: int, *, is_answered: bool) -> None:
-        """Store that the provider answered a run's calls, or the time at which it fell silent."""
+        """Store that the provider answered a run's calls, or since when the provider is silent."""
         change = (
             "SET answered_at_ms = :now_ms REMOVE silent_since_ms"
             if is_answered

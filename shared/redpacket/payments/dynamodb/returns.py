@@ -186,8 +186,8 @@ class DynamoReturns:
     ) -> bool:
         """Record an outside refund of an uncredited transaction, once per refund number.
 
-        The remainder waits for an operator. Return False if it was recorded or the return has
-        changed; the caller must then read again.
+        The remainder waits for an operator. Return False if the refund is recorded already or the
+        return has changed; the caller must then read again.
         """
         fen = returned.refunded_fen + refund.returned_fen
         is_whole = fen >= returned.amount_fen
@@ -227,8 +227,8 @@ class DynamoReturns:
     def reverse(self, payment: Payment, refund: PaymentRefund, answer: RefundFound) -> bool:
         """Debit an outside refund to the user's account and receivable, once per refund number.
 
-        Return False if it was recorded, the balance no longer covers its part, or the payment has
-        changed; the caller must then read again.
+        Return False if the refund is recorded already, the balance no longer covers its part, or
+        the payment has changed; the caller must then read again.
         """
         taken = update(
             self._payments,

@@ -1,4 +1,4 @@
-"""Repository of withdrawals in PaymentsTable; changes require the attempt and lease read (I6)."""
+"""Repository of withdrawals in PaymentsTable; changes require the attempt and lease as read."""
 
 from __future__ import annotations
 
@@ -115,15 +115,15 @@ class DynamoWithdrawals:
         return [withdrawal_of(row) for row in rows], more
 
     def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return ids of withdrawals to transfer, oldest first; the list may lag."""
+        """Return the ids of withdrawals to transfer, oldest first; the list may lag."""
         return self._list_waiting("transfer", channel, until_ms, limit)
 
     def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return ids of withdrawals to query at the provider; the list may lag."""
+        """Return the ids of withdrawals to query at the provider; the list may lag."""
         return self._list_waiting("look", channel, until_ms, limit)
 
     def list_looks_after(self, channel: ProviderName, after_ms: int) -> list[str]:
-        """Return ids of withdrawals whose next query is due at *after_ms* or later; it may lag."""
+        """Return ids of withdrawals whose next query is due at or after *after_ms*; may lag."""
         return [
             str(row["pk"]).removeprefix(payment_keys.WITHDRAWAL_PREFIX)
             for shard in SHARDS
@@ -148,7 +148,7 @@ class DynamoWithdrawals:
         )
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
-        """Store the expected time that the user was shown."""
+        """Store the expected time, as shown to the user."""
         self._dynamo.update(
             self._payments,
             payment_keys.withdrawal(withdrawal_id),
@@ -259,7 +259,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
-        """Set to PAID; return False if already PAID. Raises InvariantViolated if returned."""
+        """Set a withdrawal to PAID, or return False if it is PAID. Raises InvariantViolated."""
         line = StatementLine(
             StatementKind.TRANSFER,
             seen.transfer_no,
@@ -299,7 +299,7 @@ class DynamoWithdrawals:
         now_ms: int,
         is_case: bool = False,
     ) -> bool:
-        """Set to CANCELLED or FAILED and return the money; return False if the row has changed.
+        """Set a withdrawal to CANCELLED or FAILED and return the money, or return False if changed.
 
         The row stores the provider's *answer*. If *is_case*, the return and a deposit whose case is
         the withdrawal exclude each other.
@@ -316,7 +316,7 @@ class DynamoWithdrawals:
     def end_returned(
         self, seen: Withdrawal, answer: TransferFound, status: WithdrawalStatus
     ) -> bool:
-        """Set to *status* if the money was returned; otherwise return False.
+        """Set a withdrawal to *status* if the money was returned; otherwise return False.
 
         A restore may have lost a withdrawal's end, but not its return.
         """

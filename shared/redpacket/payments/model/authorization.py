@@ -15,14 +15,14 @@ CONSENT_MS = 24 * 3_600_000
 """Milliseconds within which a user must agree."""
 
 ASKED_MS = 23 * 3_600_000
-"""Milliseconds for requests under one number; all calls have returned before CONSENT_MS."""
+"""Milliseconds for which requests reuse a number; all calls return before CONSENT_MS."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class AuthorizationState(StrEnum):
-    """State of a consent at the provider; CLOSED is final, and a new one needs a new number."""
+    """State of a consent at the provider; CLOSED is final, and a new consent needs a new number."""
 
     NOT_FOUND = "not_found"
     AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -34,7 +34,7 @@ class AuthorizationState(StrEnum):
 class AuthorizationFound:
     """A consent as the provider reports it.
 
-    *confirmation* is for the user's client while it is AWAITING_CONFIRMATION; *reason* is the
+    *confirmation* is for the user's client during AWAITING_CONFIRMATION; *reason* is the
     provider's code for CLOSED.
     """
 
@@ -45,7 +45,7 @@ class AuthorizationFound:
 
 
 class AuthorizationStatus(StrEnum):
-    """Status of a consent here; transfers do not use a CLOSING one, and CLOSED is final."""
+    """Consent status in our row; transfers do not use CLOSING consents, and CLOSED is final."""
 
     AWAITING_CONFIRMATION = "awaiting_confirmation"
     ACTIVE = "active"

@@ -28,7 +28,7 @@ from redpacket.payments.model.provider import (
 )
 
 PAYMENT_LIFE_MS = 15 * 60_000
-"""Milliseconds until the order is closed, and a packet that waits for it is canceled."""
+"""Milliseconds until an unpaid order is closed, and its unpaid packet is canceled."""
 
 WATCHED_MS = 24 * 3_600_000
 """Milliseconds of polling after the close, because late payments may lack a callback."""
@@ -51,7 +51,7 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Payment intent and its result; *number* is ours and identifies it at the provider.
+    """Payment intent and its result; *number* is ours and identifies the payment at the provider.
 
     *ordered_at_ms* is the time of the last order call, or 0 if no call can have been made. *prompt*
     is JSON for the payer's client. *reversed_fen* left the ledger through outside refunds.
@@ -198,8 +198,8 @@ class Resolution:
 class PaymentRefund:
     """Refund made outside this system.
 
-    The user's account pays its part of a credited payment; the rest becomes a debt. *returned_fen*
-    belongs to an uncredited transaction.
+    For a credited payment, the user's account pays *wallet_fen*, and *owed_fen* becomes a debt.
+    *returned_fen* belongs to an uncredited transaction.
     """
 
     number: str

@@ -1,4 +1,4 @@
-"""Payment provider types: orders, transactions, transfers and statement lines."""
+"""Payment provider types: orders, transactions, transfers, and statement lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CALLBACK_AGE_MS_MAX = 5 * 60_000
 _TIMESTAMP_DIGITS_MAX = 12
 
 OWNED = ":"
-"""Mark after the key's name in a seal that is bound to its owner; older seals lack it."""
+"""Mark after the key's name in a seal that is bound to its owner; older seals lack the mark."""
 
 
 class PayMethod(StrEnum):
@@ -28,8 +28,8 @@ class PayMethod(StrEnum):
 class ExternalAccount:
     """Account at a provider; only the provider's adapter can decrypt *sealed*, for *owner* alone.
 
-    *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user in whose
-    row the seal is. Only a sign-in sets *nickname* and *picture_url*, if the user shares them.
+    *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user whose
+    row has the seal. Only a sign-in sets *nickname* and *picture_url*, if the user shares them.
     """
 
     sealed: str = field(repr=False)
@@ -40,7 +40,7 @@ class ExternalAccount:
 
     @property
     def has_owner(self) -> bool:
-        """Return whether the seal is bound to its owner; seals of earlier versions do not open."""
+        """Return whether the seal is bound to its owner; seals from earlier versions are not."""
         return OWNED in self.sealed
 
 
@@ -61,7 +61,7 @@ class Payee:
 
 @dataclass(frozen=True, slots=True)
 class Merchant:
-    """Merchant that a provider acts for; both fields are "" if the provider has none."""
+    """Merchant for which a provider acts; both fields are "" for a provider without merchants."""
 
     app_id: str
     mch_id: str

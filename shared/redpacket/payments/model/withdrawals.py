@@ -32,7 +32,7 @@ LEASE_MS = 20_000
 """Milliseconds for which one worker has the exclusive right to call the provider."""
 
 FUNCTION_MS = 60_000
-"""Function timeout in milliseconds; a stalled worker cannot call after it."""
+"""Function timeout in milliseconds; a stalled worker cannot call after the timeout."""
 
 WITHDRAWAL_FEN_MIN = 30
 """Smallest withdrawal in fen that every provider transfers."""
@@ -97,7 +97,7 @@ class ProviderAnswer:
 class Withdrawal:
     """Row of a withdrawal: a frozen request with its transfer number, and its state.
 
-    *lease_until_ms* never decreases; *call_count* counts leases. *day* is the day of its limit.
+    *lease_until_ms* never decreases; *call_count* counts leases. *day* has the limit.
     """
 
     withdrawal_id: str
@@ -243,7 +243,7 @@ def _judge_missing(
         # The provider may have forgotten a paid transfer, and would then pay a repeated call.
         return NextAction.LOOK
     if withdrawal.stop is None:
-        # Retry under the same number, so that a transfer that appears later is this one.
+        # Retry under the same number, so that a transfer that appears later has this number.
         return NextAction.CALL
     if now_ms < settled_after_ms(withdrawal, settling_ms):
         return NextAction.LOOK

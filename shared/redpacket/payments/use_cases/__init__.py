@@ -1,1 +1,1 @@
-"""Use cases of payments, withdrawals, provider callbacks and statements."""
+"""Use cases for payments, withdrawals, provider callbacks, and statements."""

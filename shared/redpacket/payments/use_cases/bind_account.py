@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class LoginPorts:
     """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account.
 
-    *wrong_codes* limits codes that lead to no account.
+    *wrong_codes* limits codes that identify no account.
     """
 
     logins: Mapping[ProviderName, Logins]
@@ -35,7 +35,7 @@ class LoginPorts:
 
 
 def bind_account(user_id: str, channel: ProviderName, code: str, *, ports: LoginPorts) -> Payee:
-    """Bind the account that a code leads to, replacing the user's previous account.
+    """Bind the account that a code identifies, in place of the user's previous account.
 
     Withdrawals to a first account open only after `first_wait_ms`, in case an attacker linked it.
     Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, and Unavailable, which may
@@ -84,7 +84,7 @@ def sign_in(
     try:
         _bind_first(account.owner, channel, account, ports)
     except Unavailable as error:
-        # The code is used up, but the token works without the binding. The next sign-in retries.
+        # The code is used up, but the token works without a binding. The next sign-in binds.
         ports.logger.failure("sign_in_not_bound", error)
     return issuer.issue(account, ports.clock.now_ms())
 

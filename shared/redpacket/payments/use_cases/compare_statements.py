@@ -1,9 +1,10 @@
 """Comparison of a day's provider statement with our rows, in both directions.
 
-Unknown lines are followed first, because a refund made outside may send no callback.
+The comparison first queries the provider about unknown lines, because outside refunds may send no
+callback.
 
 A provider that locks money (`PayoutProvider.locks_money`) may book a transfer when it is requested,
-at most a day before it is paid. If it is not paid, its return follows within RETURN_DAYS.
+at most a day before the payment. Without a payment, a return follows within RETURN_DAYS.
 
 The schedule's run also settles forgotten transfers (forgotten.py).
 """
@@ -64,10 +65,9 @@ def compare_statements(
 ) -> dict[ProviderName, list[StatementReport]]:
     """Compare each provider's statements since its last compared day, or only those of *day*.
 
-    Each run compares yesterday's statement again.
-
-    An error of one provider does not stop the others. Contradictions and bugs are raised last.
-    With *may_skip*, *day* counts as compared even without a report.
+    Each run compares yesterday's statement again. An error with one provider does not stop the
+    comparison with others. Contradictions and bugs are raised last. With *may_skip*, *day* counts
+    as compared even without a report.
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
@@ -227,9 +227,9 @@ class _Comparison:
         ]
 
     def again(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return lines that an earlier statement also contains.
+        """Report lines that an earlier statement also contains.
 
-        Our rows of three days match a line, so the previous two statements may repeat it.
+        A line matches our rows from three days, so the previous two statements may repeat it.
         """
         earlier = {_name(line) for line in (*self._before(1), *self._before(2))}
         again = {_name(line): line for line in statement if _name(line) in earlier}
@@ -238,7 +238,7 @@ class _Comparison:
         ]
 
     def unpaired(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return returns without a lock, and locks from RETURN_DAYS ago without a result."""
+        """Report returns without a lock, and locks from RETURN_DAYS ago without a result."""
         locks_day = _day_after(self._day, -RETURN_DAYS)
         lines = [line for days in range(1, RETURN_DAYS + 1) for line in self._before(days)]
         there = {_facts(line) for line in (*lines, *statement)}
@@ -254,7 +254,7 @@ class _Comparison:
         ]
 
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
-        """Return our lines that no statement has, including lines of the previous day.
+        """Report our lines that no statement has, including lines from the previous day.
 
         A line may have been added to the previous day after its comparison.
         """
@@ -263,7 +263,7 @@ class _Comparison:
         return earlier + self._missing(statement, 0)
 
     def _missing(self, statement: list[StatementLine], days: int) -> list[Difference]:
-        """Return our lines from *days* ago that neither *statement* nor earlier statements have."""
+        """Report our lines from *days* ago that neither *statement* nor earlier statements have."""
         day = _day_after(self._day, -days)
         begin_ms = statement_day_start_ms(day)
         listed = {_name(line) for line in statement}
@@ -314,7 +314,7 @@ class _Comparison:
             try:
                 statement = self.read_statement(day)
             except RedPacketError as error:
-                # The provider may have deleted it; compare this day anyway.
+                # The provider may have deleted the earlier statement; compare this day anyway.
                 self._payments.logger.failure(
                     "bill_not_read", error, channel=self._channel, day=day
                 )

@@ -110,7 +110,7 @@ def _send_back(
     payment: Payment, transaction: Transaction, reason: ReturnReason, ports: PaymentPorts
 ) -> Payment:
     # An operator decides: a mismatched transaction may belong to another payer, and part of a
-    # refunded transaction may be left.
+    # refunded transaction may remain.
     is_listed = reason in {ReturnReason.MISMATCHED, ReturnReason.REFUNDED}
     returned = PaymentReturn(
         number=payment.number,
@@ -155,7 +155,7 @@ def _is_for(payment: Payment, packet: Packet | None) -> bool:
 
 
 def _funding(packet: Packet | None, now_ms: int) -> tuple[Packet, Transfer] | None:
-    """Return the packet that a payment funds; None means that it credits the payer's balance."""
+    """Return the packet that a payment funds; None means the payer's balance."""
     if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
     # A later start that the sender requested stays; otherwise the packet starts now.
@@ -181,7 +181,7 @@ def _proceed(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Paymen
 
 
 def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close the order at the provider first, because a CLOSED one must not be payable."""
+    """Close the order at the provider first, because CLOSED payments must not be payable."""
     provider, now_ms = ports.provider_of(payment), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + provider.settling_ms + provider.call_ms_max
     if order.state is OrderState.UNPAID or (

@@ -1,4 +1,4 @@
-"""Dependencies and settings of payments, withdrawals and consents."""
+"""Dependencies and settings of payments, withdrawals, and consents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanation for operators: the event for which a withdrawal waits."""
+"""Explanation for operators of the event for which a withdrawal waits."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def settle_forgotten(
 
 
 def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
-    """Post a withdrawal that statements list as paid; otherwise return their result."""
+    """Post a withdrawal that statements list as paid; otherwise return the statements' result."""
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
     if transfer.state is not TransferState.NOT_FOUND:
@@ -72,7 +72,7 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
     if transfer.state is TransferState.SUCCEEDED:
         apply_answer(seen, transfer, provider, ports)
     elif transfer.state is TransferState.NOT_FOUND:
-        # A restore moved the row back to before its second transfer; the next run posts that one.
+        # A restore reset the row to before its second transfer, which the next run posts.
         ports.repository.renumber(seen, ports.clock.now_ms())
     return "not paid" if transfer.state is TransferState.CANCELLED else ""
 
@@ -88,7 +88,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
         return "not returned: it has ended, or the provider's queries still decide"
     provider = ports.provider_of(seen)
     for number in (seen.transfer_no, seen.next_transfer_no):
-        # The provider may still pay a slow transfer that it has.
+        # The provider may still pay a slow transfer that it reports.
         if (state := provider.query(number).state) is not TransferState.NOT_FOUND:
             return f"not returned: the provider answers {state}"
     transfer = _find_in_statements(seen, provider.read_statement, _days(seen, provider, ports))
@@ -102,7 +102,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
 
 
 def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Return a withdrawal that no call can pay any more and no query can decide."""
+    """Return a withdrawal if no call can pay it and no query can decide it anymore."""
     seen = ports.repository.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop not in CANCELS:
         return None

@@ -1,4 +1,4 @@
-"""Callback intake: verifying, queuing and recording a notice. A callback moves no money."""
+"""Callback intake: verifying, queuing, and recording a notice. A callback moves no money."""
 
 from __future__ import annotations
 

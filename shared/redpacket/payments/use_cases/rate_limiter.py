@@ -116,7 +116,7 @@ class Pace:
             self.store.set_breaker(self.channel, 0, 0)
 
     def note(self, *, is_answered: bool) -> None:
-        """Store for operators whether the provider answered a run; nothing depends on it."""
+        """Store for operators whether the provider answered a run; no decision depends on it."""
         with suppress(Unavailable):
             self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
 

@@ -174,7 +174,7 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
             _end(ours, refund, ports)
         return
     if payment.transaction_id != refund.transaction_id:
-        # If the transaction is unknown, this lists it instead of crediting it.
+        # For an unknown transaction, this call lists the transaction instead of crediting it.
         payment = confirm_payment(payment.number, refund.transaction_id, ports=ports)
     _reverse(payment, refund, ports)
 
@@ -197,9 +197,9 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
 def list_debts(
     cursor: str | None, limit: int, *, lists: DynamoPaymentLists, ledger: Ledger
 ) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
-    """Return a page of refunds of indebted users, each with the user's total debt in fen.
+    """Return a page of refunds to indebted users, each with the user's total debt in fen.
 
-    A page may be short or empty without being the last. Raises InvalidRequest, Unavailable.
+    A page may be short or empty even if more pages follow. Raises InvalidRequest, Unavailable.
     """
     refunds, more = lists.list_debts(cursor, limit)
     debts_fen = {

@@ -31,7 +31,7 @@ class PaymentAsk:
 
 
 def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Payment:
-    """Return the payment of this request; its prompt is missing while the order is unknown.
+    """Return the request's payment; the prompt is missing while the order's outcome is unknown.
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable,
     and Forbidden for a campaign account.
@@ -64,7 +64,7 @@ def start_packet_payment(
     payees: Payees,
     ports: PaymentPorts,
 ) -> Payment:
-    """Return the payment of an unpaid packet, under the number in the packet's row.
+    """Return an unpaid packet's payment, with the number from the packet's row.
 
     Raises the errors of `start_payment`, and PaymentNotFound for a packet that no payment funds.
     """
@@ -106,15 +106,15 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
 
 
 def close_order(number: str, *, ports: PaymentPorts) -> None:
-    """Close the order for a packet that its sender ends; a payment that still arrives is credited.
+    """Close the order of a packet that its sender ends; a later payment is still credited.
 
-    Raises Unavailable, or ProviderChanged if its provider is no longer configured.
+    Raises Unavailable, or ProviderChanged if the provider is no longer configured.
     """
     payment, now_ms = ports.repository.find(number), ports.clock.now_ms()
     if payment is None or payment.status is not PaymentStatus.PENDING:
         return
     if payment.ordered_at_ms or not ports.repository.close(payment, now_ms, None):
-        # Expire the payment first, so that a repeat of the send cannot order the number again.
+        # Expire the payment first, so that a repeated send cannot order the number again.
         ports.repository.expire(number, now_ms)
         ports.provider_of(payment).close(number)
 

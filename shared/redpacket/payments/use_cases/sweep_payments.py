@@ -1,4 +1,4 @@
-"""Sweep of payments and withdrawals; it delays each row first, so a bad row blocks no other."""
+"""Sweep of payments and withdrawals, which delays each row first, so bad rows block no others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AGAIN_MS = 55_000
 """Milliseconds until a row is due again: the next minute's sweep must find it."""
 
 STEP_MS = 5_000
-"""Maximum milliseconds that a step leaves for each later step of its provider."""
+"""Maximum milliseconds that a step leaves for each later step of the same lane."""
 
 UNASKED_MS_MAX = WATCHED_MS
 """Age in ms at which an unpaid packet is canceled even if its provider is unavailable."""
@@ -53,7 +53,7 @@ class PaymentSweepReport:
 
 
 class _Breaker:
-    """Call that fails at once after FAILURES_MAX consecutive calls without an answer."""
+    """Call that fails immediately after FAILURES_MAX consecutive calls without an answer."""
 
     def __init__(self, do: Callable[[Any], Any]) -> None:
         self._do = do
@@ -91,7 +91,7 @@ def sweep_payments(
 ) -> PaymentSweepReport:
     """Process every work list once, until *stop_at_ms*.
 
-    Each provider and the unpaid packets have their own lane, and each step its share of the time.
+    Each provider and the unpaid packets have their own lane, and each step has a share of the time.
     """
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
@@ -168,7 +168,7 @@ def _run_lane(
     in_parallel: InParallel,
     stop_at_ms: int,
 ) -> list[Attempts[Any]]:
-    """Run a lane's steps in order, leaving time for the later ones."""
+    """Run a lane's steps in order, and leave time for later steps."""
     channel, steps = lane
     tried = []
     answers = set[bool | None]()

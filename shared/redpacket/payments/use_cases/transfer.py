@@ -36,7 +36,7 @@ LOOK_PAUSE_MS_MAX = 30 * 60_000
 """Maximum milliseconds between two queries until the provider's horizon."""
 
 _FORGOTTEN_PAUSE_MS = 12 * 3_600_000
-"""Milliseconds between two queries after the horizon, when only a payment is proof."""
+"""Milliseconds between two queries after the horizon, when only a payment proves anything."""
 
 _CALL_PAUSE_MS = 60_000
 """Milliseconds until the next call after a temporary refusal."""
@@ -108,7 +108,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         # The money was already returned, so a call would pay it twice.
         return ports.repository.find(withdrawal_id)
     if transfer.state in GONE and _has_next(seen, provider):
-        # A restore moved the row back to before its second transfer.
+        # A restore reset the row to before its second transfer.
         ports.repository.renumber(seen, now_ms)
         return ports.repository.find(withdrawal_id)
     next_action = apply_answer(seen, transfer, provider, ports)
@@ -119,7 +119,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
 
 
 def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
-    """Stop calls for a withdrawal; the sweep queries the provider and ends it.
+    """Stop calls for a withdrawal; the sweep queries the provider and ends the withdrawal.
 
     Raises WithdrawalNotFound, NotCancellable, Unavailable.
     """
@@ -142,7 +142,7 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
 
 
 def _has_next(seen: Withdrawal, provider: PayoutProvider) -> bool:
-    """Return whether the provider has the transfer that replaces one with consent."""
+    """Return whether the provider has the transfer that replaces a transfer with consent."""
     if not seen.authorization_no:
         return False
     return provider.query(seen.next_transfer_no).state is not TransferState.NOT_FOUND
@@ -152,7 +152,7 @@ def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payou
     try:
         return ports.provider_of(seen)
     except ProviderChanged:
-        # Delay it, so that it does not block the others.
+        # Delay the withdrawal, so that it does not block the others.
         ports.repository.call_again(seen, now_ms + _CALL_PAUSE_MS)
         raise
 

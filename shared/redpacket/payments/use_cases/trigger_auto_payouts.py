@@ -1,4 +1,4 @@
-"""Notices about increased balances, which may trigger automatic payouts."""
+"""Notices of increased balances, which may trigger automatic payouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Withdrawal: holding the amount from the balance and queuing a request for the provider."""
+"""Withdrawal: holding the amount and queuing a request for the provider."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class WithdrawalAsk:
 def withdraw(
     ask: WithdrawalAsk, *, payees: Payees, ports: WithdrawalPorts, payments: PaymentPorts
 ) -> Withdrawal:
-    """Return the withdrawal of this request, new or from an earlier attempt.
+    """Return the request's withdrawal, created now or by an earlier call.
 
     Raises ChannelUnavailable, AmountTooSmall, AmountTooLarge, PayeeNotBound, InsufficientFunds,
     WithdrawalLimitReached, IdempotencyKeyReused, Busy, Unavailable. After Unavailable the money may
@@ -91,8 +91,8 @@ def withdraw_above(
 ) -> Withdrawal | None:
     """Pay out a balance that has reached the threshold, or return None.
 
-    One *cause* pays out at most once. A payee who must confirm is skipped, because the money would
-    be held until the confirmation.
+    Each *cause* pays out at most once. Payees who must confirm are skipped, because their money
+    would be held until the confirmation.
     """
     above_fen = ports.settings.above_fen
     payee = payees.find(user_id, channel) if above_fen else None
@@ -139,7 +139,7 @@ def list_withdrawals(
 def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
-    """Return a withdrawal, of *user_id* unless that is None. Raises WithdrawalNotFound."""
+    """Return a withdrawal by *user_id*, or by anyone if None. Raises WithdrawalNotFound."""
     withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HostWallet(Provider[HostWalletSettings]):
-    """Payments, transfers and callbacks of the host's wallet."""
+    """Payments, transfers, and callbacks through the host's wallet."""
 
     settings_type = HostWalletSettings
 

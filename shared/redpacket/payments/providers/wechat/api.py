@@ -1,4 +1,4 @@
-"""WeChat's routes: accounts, consents, sign-in and pages."""
+"""WeChat's routes: accounts, consents, sign-in, and pages."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class WeChatAuthorizations:
     def query(self, authorization_no: str) -> AuthorizationFound:
         answer = self._client.get(f"{_by(authorization_no)}?is_display_authorization=true")
         if answer.code in {"INVALID_REQUEST", "PARAM_ERROR"}:
-            # The display may exist only for active consents; query without it.
+            # WeChat may return display data only for active consents; query without these data.
             answer = self._client.get(_by(authorization_no))
         if answer.code == "NOT_FOUND":
             return AuthorizationFound(AuthorizationState.NOT_FOUND)

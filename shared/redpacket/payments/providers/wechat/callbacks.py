@@ -32,7 +32,7 @@ _KINDS = {
         *(ProviderEventKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
     ),
 }
-"""Event kind and the names of both numbers, by the prefix of the event's type."""
+"""Event kind and the names of both numbers, keyed by the prefix of the event type."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ _MARGIN_S = 300
 
 
 def signature_of(ticket: str, nonce: str, timestamp_s: int, url: str) -> str:
-    """Return WeChat's signature of *url*, whose values are not escaped."""
+    """Return WeChat's signature for *url*; the signed values are not escaped."""
     text = f"jsapi_ticket={ticket}&noncestr={nonce}&timestamp={timestamp_s}&url={url}"
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 class JsSdk:
-    """Signer of addresses on the origin of *page_url*; it caches a ticket until near its expiry."""
+    """Signer of addresses on the origin of *page_url*; it caches a ticket almost until expiry."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ _API_V3_KEY_BYTES = 32
 
 
 def read_public_keys(public_key: str, public_key_id: str) -> dict[str, RSAPublicKey]:
-    """Return the keys by `key_id_of`, public keys before platform certificates.
+    """Return the keys, keyed by `key_id_of`, with public keys before platform certificates.
 
     While a merchant migrates to the public key, WeChat Pay also signs with the certificate. Its
     serial number is its id, so *public_key_id* may omit it. Raises ValueError.
@@ -37,7 +37,7 @@ def read_public_keys(public_key: str, public_key_id: str) -> dict[str, RSAPublic
     by_id = {**dict(zip(ids, keys, strict=True)), **certificates}
     rsa_keys = {name: key for name, key in by_id.items() if isinstance(key, RSAPublicKey)}
     if len(rsa_keys) != len(by_id):
-        raise ValueError("public_key has a key of another kind than RSA")
+        raise ValueError("public_key has a key that is not RSA")
     return rsa_keys
 
 

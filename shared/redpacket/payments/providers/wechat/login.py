@@ -20,7 +20,7 @@ USER_INFO = "/sns/userinfo"
 _NAMED_SCOPE = "snsapi_userinfo"
 _OK = 200
 _NICKNAME_LENGTH_MAX = 64
-# Invalid, expired, missing, used before.
+# WeChat's errors for invalid, expired, missing, and used codes.
 _WRONG_CODES = frozenset({40029, 42003, 41008, 40163})
 
 
@@ -32,7 +32,7 @@ class CodeKind(StrEnum):
 
 
 class WeChatLogin:
-    """WeChat implementation of Logins; *http_client* returns a client of a path."""
+    """WeChat implementation of Logins; *http_client* returns a client for a path."""
 
     def __init__(
         self,

@@ -56,7 +56,7 @@ _ORDER_STATES = {
 _REFUND_STATES = {
     "SUCCESS": RefundState.SUCCEEDED,
     "PROCESSING": RefundState.PROCESSING,
-    # The payer's bank rejected it; an operator can still complete it in the merchant's console.
+    # The payer's bank rejected the refund; an operator can complete it in the merchant's console.
     "ABNORMAL": RefundState.PROCESSING,
     "CLOSED": RefundState.FAILED,
 }
@@ -81,7 +81,7 @@ _REFUSALS = {
     "NO_AUTH": Refusal.OTHER,
     "APPID_MCHID_NOT_MATCH": Refusal.OTHER,
 }
-"""Refusals by code; other codes are unknown outcomes, because the provider adds codes."""
+"""Refusals, keyed by code; other codes are unknown outcomes, because the provider adds codes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from redpacket.platform.settings import Settings, Variable, resolved
 
 
 class Scene(NamedTuple):
-    """Scene of WeChat transfers with its required reports."""
+    """WeChat transfer scene, with its required reports."""
 
     scene_id: str
     report_infos: tuple[tuple[str, str], ...]

@@ -28,7 +28,7 @@ _TOKEN_LIFE_MS = 2 * 60 * 60 * 1_000
 
 
 class WeChat(Provider[WeChatSettings]):
-    """Payments, transfers, callbacks, consents and sign-in of WeChat."""
+    """WeChat's payments, transfers, callbacks, consents, and sign-in."""
 
     settings_type = WeChatSettings
     only_unit = "CNY"

@@ -29,7 +29,7 @@ _MS_PER_S = 1_000
 _SURELY_MADE_AFTER_MS = (24 + 14) * 60 * 60 * _MS_PER_S
 _NO_BILL = "NO_STATEMENT_EXIST"
 _BEING_MADE = "STATEMENT_CREATING"
-# Starts each field, so commas inside texts are not separators.
+# WeChat puts this mark before each field, so commas inside a field are not separators.
 _MARK = "`"
 _CENTS = 2
 _IS_RETURN = {"支出": False, "收入": True}
@@ -77,7 +77,7 @@ class StatementReader:
 
 
 def _read(content: bytes) -> Iterator[dict[str, str]]:
-    """Yield the rows by header name. Raises Unavailable if fields or the summary are missing."""
+    """Yield rows, keyed by header name. Raises Unavailable if fields or the summary are missing."""
     lines = content.decode("utf-8-sig").splitlines()
     if not lines:
         raise Unavailable("a statement file is empty")
