@@ -141,7 +141,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
 def move_campaign_money(
     request: RequestOf[CampaignMoneyBody],
 ) -> HttpAnswer[Deposit | AwaitingApproval]:
-    """Move an account's remaining campaign money to another account, or ask for approval (202)."""
+    """Move remaining campaign money to another campaign account, or ask for approval (202)."""
     idempotent = idempotent_request(request)
     body = body_of(CampaignMoneyBody, request)
     owner, payee = listed.user_of(request), person_of(body.user)

@@ -1,4 +1,4 @@
-"""Campaign model: the time window, budget and rules for an operator's packets and prizes."""
+"""Campaign model: time window, budget and rules for packets and prizes from operators."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class AmountsShown(StrEnum):
     END = "end"
 
 
-# Form of the operator's slug, which is checked before it becomes part of a key.
+# Form of the id that the operator chooses, which is checked before a key contains the id.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 RESERVED_ID = "thanks"
-"""Name that other rows use in the QuotasTable partition of claim counts per campaign."""
+"""Id that no campaign may have, because other rows use it beside claim counts in QuotasTable."""
 
-# Pattern of prize ids. Like campaign ids, they exclude the separators of keys and cached tables.
+# Like campaign ids, prize ids exclude the separators in keys and cached lotteries.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
-"""Form of tz database names with a place; names like `localtime` depend on the machine."""
+"""Form of tz database names with a place, because `localtime` depends on the machine."""
 
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
@@ -58,7 +58,7 @@ class CampaignState(StrEnum):
 
 
 class AudienceMode(StrEnum):
-    """Mode of a campaign's list: either only users on the list or only all others may take part."""
+    """Mode of a campaign's list: only users on the list, or only all others, may participate."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -68,7 +68,7 @@ AUDIENCE_MAX = 1_000_000
 """Maximum number of users on a campaign's list."""
 
 AUDIENCE_BUCKETS = 256
-"""Number of buckets of a list, small enough for the cache to load one in a single read."""
+"""Number of buckets per list; each is small enough to load into the cache in one read."""
 
 RequiredClaims: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of token claims, each with the values that allow participation."""
@@ -85,10 +85,10 @@ class WhenSoldOut(StrEnum):
 class DrawRules:
     """Limits for one user and one day in the campaign's time zone; 0 means no limit.
 
-    After *guaranteed_after_misses* misses in a row the next draw wins while a prize is left.
+    After *guaranteed_after_misses* consecutive misses, the next draw wins if a prize is left.
     *helps_per_user_per_day* limits the attempts that friends give to a user.
-    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. 0 in either
-    means no helps.
+    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. If either is
+    0, users cannot help.
     """
 
     attempts_per_user_per_day: int = 0
@@ -128,11 +128,11 @@ class CampaignPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign(CampaignPlan):
-    """Campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
+    """Stored campaign: each packet lowers *budget_left_fen*, each edit raises *version*.
 
     *audience_mode* belongs to the list of users, not to the plan; None disables the list.
-    *first_starts_at_ms* is the earliest start that the campaign ever had, or 0 in rows from
-    earlier releases.
+    *first_starts_at_ms* is the earliest start that the campaign ever had; rows from earlier
+    releases have 0.
     """
 
     budget_fen: int
@@ -143,7 +143,7 @@ class Campaign(CampaignPlan):
 
     @property
     def plan(self) -> CampaignPlan:
-        """The editable part; a `Campaign` never equals its plan."""
+        """Editable part of the campaign; a `Campaign` never equals its plan."""
         return CampaignPlan(
             **{field.name: getattr(self, field.name) for field in fields(CampaignPlan)}
         )
@@ -171,8 +171,8 @@ def audience_bucket(user_id: str) -> int:
 def meets(required: RequiredClaims, claims: Mapping[str, Any]) -> bool:
     """Return whether the token's claims contain an allowed value for each required claim.
 
-    API Gateway writes a list as "[a b]" and every other value as text. If the issuer marks an
-    email address as unverified, the address matches nothing.
+    API Gateway writes a list as "[a b]" and any other value as a string. If the issuer marks the
+    email address as unverified, the address matches no allowed value.
     """
     if str(claims.get("email_verified")).lower() == "false":
         claims = {name: value for name, value in claims.items() if name != "email"}
@@ -190,8 +190,8 @@ def _values(claim: object) -> set[str]:
 
 
 def is_timezone(name: str) -> bool:
-    """Return whether *name* is a zone of the tz database."""
-    # Import lazily: grabs import this module, and only edits of campaigns need it.
+    """Return whether *name* is a zone in the tz database."""
+    # Import lazily: grabs import this module, but only campaign edits need zones.
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     if not TIMEZONE.fullmatch(name):

@@ -17,20 +17,20 @@ class CampaignRepository(Protocol):
         """Return a campaign."""
 
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
-        """Return sorted ids of the campaign's packets, beginning after the id *after*."""
+        """Return sorted ids of the campaign's packets, starting after the id *after*."""
 
     def newest_packet_ids(self, campaign_id: str, limit: int) -> Iterator[str]:
-        """Yield ids of the campaign's packets, newest first, *limit* per read; they may lag."""
+        """Yield ids of the campaign's packets, newest first, *limit* per read; new ids may lag."""
 
 
 class AudienceCache(Protocol):
     """Cached buckets of audience lists; the ledger confirms each refusal. Tests have a double."""
 
     def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
-        """Return a lock token to load a bucket, or None if another caller has it."""
+        """Return a lock token to load a bucket, or None if another caller holds the lock."""
 
     def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
-        """Load a bucket read under the lock; return False if the list was edited meanwhile."""
+        """Store a bucket that was read under the lock; return False if an edit came between."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
-        """Apply a durable edit to loaded buckets."""
+        """Apply an edit that is already durable to loaded buckets."""

@@ -1,8 +1,8 @@
 """Double entry: every transfer debits one side and credits another by the same amount in fen.
 
 A packet is its own escrow, and its share rows replace entries (docs/adr/0017). Payments and
-withdrawals represent outside money, and their rows also replace entries (docs/adr/0030). All other
-accounts have a balance and entries.
+withdrawals represent external money, and their rows also replace entries (docs/adr/0030). All
+other accounts have a balance and entries.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 DEPOSITS = "deposits"
-"""Account that deposits debit: its balance is minus the sum of all deposits (I1)."""
+"""Account that deposits debit; its balance is the negative sum of all deposits (I1)."""
 
 
 class TransferKind(StrEnum):
-    """Reason for a transfer, also shown to users."""
+    """Kind of a transfer, which users also see."""
 
     DEPOSIT = "deposit"
     SEND = "send"
@@ -34,8 +34,8 @@ class TransferKind(StrEnum):
 class Transfer:
     """One movement of money; *transfer_id* is deterministic, so a repeat has no effect.
 
-    *placed_at_ms*, or *at_ms* if it is 0, positions the entries: a settled claim is sorted by the
-    time of the claim. A send has a *commitment*.
+    *placed_at_ms*, or *at_ms* if *placed_at_ms* is 0, positions the entries: accounts sort settled
+    claims by the time of the claim. A send has a *commitment*.
     """
 
     transfer_id: str
@@ -50,7 +50,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One side of a transfer in an account; a debit has a negative amount."""
+    """One side of a transfer, in one account; a debit has a negative amount."""
 
     account: str
     transfer_id: str
@@ -63,7 +63,7 @@ class Entry:
 
     @property
     def position_ms(self) -> int:
-        """Time by which the account sorts the entry."""
+        """Time in milliseconds by which the account sorts the entry."""
         return self.placed_at_ms or self.at_ms
 
 
@@ -94,7 +94,7 @@ class YearSums:
 
 
 def user_account(user_id: str) -> str:
-    """Return the account of a user's balance."""
+    """Return the name of the account with a user's balance."""
     return f"user:{user_id}"
 
 
@@ -132,7 +132,7 @@ def is_outside(transfer: Transfer) -> bool:
 
 
 def has_book(account: str) -> bool:
-    """Return whether an account has a balance and entries; packets and outside sides have none."""
+    """Return whether an account has a balance and entries; packets and external sides do not."""
     return packet_of(account) is None and outside_of(account) is None
 
 
@@ -157,22 +157,22 @@ def settle_id(packet_id: str, share_no: int) -> str:
 
 
 def refund_id(packet_id: str, first_no: int) -> str:
-    """Return the id of the transfer that refunds the chunk of shares from *first_no*."""
+    """Return the id of the transfer that refunds the chunk of shares that starts at *first_no*."""
     return f"refund:{packet_id}:{first_no}"
 
 
 CASES = "case"
-"""Requester for deposits that a case identifies instead of an operator; never a user id."""
+"""Requester of deposits that a case identifies; it replaces the operator and is no user id."""
 
 
 def deposit_id(operator_id: str, key_hash: str, kind: TransferKind = TransferKind.DEPOSIT) -> str:
-    """Return the transfer id for an operator's idempotency key or for a case's deposit."""
+    """Return the transfer id for an operator's idempotency key or a case."""
     named = f"{operator_id}\n{key_hash}".encode()
     return f"{kind}:{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def entries(transfer: Transfer) -> list[Entry]:
-    """Return an entry for each side of *transfer* that has entries."""
+    """Return an entry for each side of *transfer* whose account has entries."""
     sides = (
         (transfer.debit, -transfer.amount_fen, transfer.credit),
         (transfer.credit, transfer.amount_fen, transfer.debit),
@@ -199,7 +199,7 @@ def year_of(at_ms: int) -> int:
 
 
 def year_window(year: int | None) -> tuple[int, int]:
-    """Return the first millisecond of a UTC year and of the next one; None spans all times."""
+    """Return the first milliseconds of a UTC year and the next year; None spans all times."""
     if year is None:
         return 0, 10**13 - 1
     start, end = (datetime(each, 1, 1, tzinfo=UTC) for each in (year, year + 1))
@@ -207,5 +207,5 @@ def year_window(year: int | None) -> tuple[int, int]:
 
 
 def may_go_below_zero(account: str) -> bool:
-    """Return whether *account* may be negative (I7), like the deposits and users' debts."""
+    """Return whether *account* may be negative (I7), as deposits and users' debts may."""
     return account == DEPOSITS or account.startswith(_RECEIVABLE)

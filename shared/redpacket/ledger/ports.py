@@ -1,4 +1,4 @@
-"""Port for account balances, and types for account lists."""
+"""Port for account balances, and types for lists of an account."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ReceivedItem:
 
 
 ENTRY_CURSOR = r"(entry|claim)#([0-9]{13})#[!-~]{1,200}"
-"""Pattern of an entries cursor: the sort key of an entry."""
+"""Pattern of a cursor for entries: an entry's sort key."""
 
 
 class Balances(Protocol):
-    """Account balances; the packets context implements the Protocol."""
+    """Port for account balances, which the packets context implements."""
 
     def balance_fen(self, account: str) -> int:
         """Return an account's balance, or 0 for an account without entries."""

@@ -9,11 +9,11 @@ from typing import Self
 
 
 class ProviderName(StrEnum):
-    """Registry of payment providers: each line has a name and the class that implements it.
+    """Registry of payment providers: each member has a name and a class that implements it.
 
-    The API and the rows contain the name. The class is a `ports.Provider`, which a
-    container imports when a process first needs a provider. The provider's `api` module has its
-    routes, and its `answers` module has its fields in common answers.
+    API and rows contain the name. The class is a `ports.Provider`; a container imports
+    it when the process first needs a provider. The provider's `api` module has its
+    routes, and its `answers` module has its fields for shared answers.
     """
 
     HOST = "host", "redpacket.payments.providers.host_wallet.setup:HostWallet"

@@ -55,5 +55,5 @@ class AudienceBody(StrictBody):
 
     @property
     def audience_mode(self) -> AudienceMode | None:
-        """The domain's audience mode."""
+        """Audience mode as the model's enum."""
         return AudienceMode(self.mode) if self.mode else None

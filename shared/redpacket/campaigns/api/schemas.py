@@ -1,4 +1,4 @@
-"""Request body of a campaign."""
+"""Request body for creating or editing a campaign."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _timezone(name: str) -> str:
 
 ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$")]
 ClaimValue = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
-"""Value without spaces, because API Gateway writes a list as "[a b]"."""
+"""Claim value without spaces, because API Gateway writes a list as "[a b]"."""
 AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
 AmountsWord = Literal["live", "end"]
 

@@ -23,13 +23,13 @@ IS_AS_READ = "version = :read_version"
 IS_SHORT_ENOUGH = "attribute_not_exists(member_count) OR member_count <= :most"
 
 _USERS_PER_TRANSACTION = 98
-"""Users per transaction; with the list's size and the campaign it writes 100 rows."""
+"""Maximum users per transaction, which also writes the list's size and the campaign: 100 rows."""
 
 _TRIES = 6
 
 
 class DynamoAudiences:
-    """Repository of audience lists; it overrides the cache."""
+    """Repository of audience lists, whose data takes precedence over the cache."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -45,8 +45,8 @@ class DynamoAudiences:
     ) -> int:
         """Add and remove users in batches, and return the list's size.
 
-        The edit requires the campaign's *version* and is counted in its row, so that neither an
-        edit of cash nor its approval overlooks it. Raises InvalidRequest if too long, Contended.
+        The edit requires the campaign's *version* and counts edits in the campaign's row, so that
+        no cash edit or approval overlooks one. Raises InvalidRequest if too long, Contended.
         """
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
@@ -60,7 +60,7 @@ class DynamoAudiences:
         return int(row["member_count"]) if row else 0
 
     def is_member(self, campaign_id: str, user_id: str) -> bool:
-        """Return whether a list has the user."""
+        """Return whether the user is on a list."""
         row = self._dynamo.get(self._audience, campaign_keys.member(campaign_id, user_id))
         return bool(row and row["is_member"])
 
@@ -155,7 +155,7 @@ class DynamoAudiences:
 
 
 def demand(table: str, campaign_id: str, user_id: str, mode: AudienceMode) -> Operation:
-    """Return the check that fails a transaction if the user may not take part."""
+    """Return a check that fails the transaction if the user may not participate."""
     key = campaign_keys.member(campaign_id, user_id)
     if mode is AudienceMode.ALLOW:
         return check(table, key, IS_MEMBER, yes=True)

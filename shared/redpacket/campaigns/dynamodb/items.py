@@ -1,4 +1,4 @@
-"""Mapper between campaigns and their CampaignsTable rows, kept small for the grab cold start."""
+"""Mapper between campaigns and CampaignsTable rows, kept small for the grab's cold start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def audience_mode_of(row: dict[str, Any]) -> AudienceMode | None:
 
 
 def plan_row(plan: CampaignPlan) -> dict[str, Value]:
-    """Return those attributes of a campaign's row that operators edit."""
+    """Return the attributes of a campaign's row that operators edit."""
     return {
         "campaign_id": plan.campaign_id,
         "title": plan.title,
@@ -59,7 +59,7 @@ def plan_row(plan: CampaignPlan) -> dict[str, Value]:
 
 
 def plan_of(row: dict[str, Any]) -> CampaignPlan:
-    """Parse a plan."""
+    """Parse the plan in a campaign's row."""
     return CampaignPlan(**_plan_fields(row))
 
 

@@ -21,7 +21,7 @@ def lottery_seed(campaign_id: str) -> dict[str, str]:
 def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
     """Return the CampaignsTable key of the row that lists a packet under its campaign.
 
-    Its partition has no row of the campaign itself, because a put replaces any row.
+    The campaign's own row is in another partition, because a put can replace any row.
     """
     return {"pk": packet_list(campaign_id), "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
 
@@ -30,7 +30,7 @@ CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
 def window(campaign_id: str, version: int) -> dict[str, str]:
-    """Return the key of the window that an edit set, separate from rows that sends change."""
+    """Return the key of the window that an edit set. Sends change other rows, but not this row."""
     return {"pk": f"windows#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
 
 
@@ -56,7 +56,7 @@ SHOWN = "shown"
 
 
 def shown(campaign_id: str) -> dict[str, str]:
-    """Return the key of a campaign's packed plan and prizes in CampaignsTable (docs/adr/0007)."""
+    """Return the CampaignsTable key of a campaign's packed plan and prizes (docs/adr/0007)."""
     return {"pk": f"campaign#{campaign_id}", "sk": SHOWN}
 
 

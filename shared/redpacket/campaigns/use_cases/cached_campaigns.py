@@ -1,4 +1,4 @@
-"""Campaign reads: strongly consistent, or from a process cache, because many users share few."""
+"""Campaign reads: strongly consistent, or cached, because many users read few campaigns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 4_000
-"""Milliseconds until an operator's edit takes effect."""
+"""Milliseconds for which a process caches a campaign, and misses an operator's edit."""
 
 _SIZE_MAX = 100
 
@@ -24,7 +24,7 @@ def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign
 
 
 class CachedCampaigns:
-    """Process cache of campaigns; while the store fails, an old copy is used for a limited time."""
+    """Process cache of campaigns; while reads fail, it returns an old copy for a limited time."""
 
     def __init__(self, campaigns: CampaignRepository, *, clock: Clock, logger: EventLogger) -> None:
         self._campaigns = campaigns
@@ -34,7 +34,7 @@ class CachedCampaigns:
         )
 
     def get(self, campaign_id: str) -> Campaign:
-        """Return the campaign of a packet. Raises Unavailable if its window may have moved."""
+        """Return a packet's campaign. Raises Unavailable if its window may have moved."""
         return self._cache.read(
             campaign_id,
             self._get,

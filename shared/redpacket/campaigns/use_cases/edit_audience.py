@@ -1,4 +1,4 @@
-"""Edits of a campaign's list of allowed or denied users, and its load into the cache."""
+"""Edits of a campaign's list of allowed or denied users, and loads into the cache."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 _LOAD_LIFE_MS = 2_000
-"""Milliseconds after which another loader may start; loading 4,000 users takes 50 ms."""
+"""Milliseconds after which another load may start; loading 4,000 users takes 50 ms."""
 
 _USERS_AT_ONCE = 98
-"""Users removed per transaction; the time is checked between transactions."""
+"""Users to remove per transaction; the time is checked between transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache.
 
     *check_cash* raises Forbidden if an edit affects more cash than the operator may move;
-    otherwise it returns the campaign's version that it checked.
+    otherwise it returns the version of the campaign that it checked.
     """
 
     campaigns: CampaignRepository
@@ -59,9 +59,9 @@ def edit_audience(
 ) -> Audience:
     """Edit the list and then its mode; None keeps the mode.
 
-    Raises CampaignNotFound, InvalidRequest, Forbidden for cash without the treasury, and Contended
-    if cash was added concurrently. *note* is called before the first change. If the cache may lack
-    the edit, raises Unavailable; a repeated call then updates the cache.
+    Call *note* before the first change. Raises CampaignNotFound, InvalidRequest, Forbidden from
+    *check_cash*, and Contended if cash was added concurrently. Raises Unavailable if the cache may
+    lack the edit; a repeated call then updates the cache.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     version = ports.check_cash(campaign_id, operator)
@@ -87,10 +87,10 @@ def clear_audience(
     ports: AudiencePorts,
     clock: Clock,
 ) -> Audience:
-    """Remove users until the time is up; size 0 means that the list is empty.
+    """Remove users until *stop_at_ms* or until the list is empty (size 0).
 
     Raises CampaignNotFound, Forbidden like an edit, and InvalidRequest while the list decides who
-    takes part.
+    may participate.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     is_on = campaign.state(clock.now_ms()) is CampaignState.ON

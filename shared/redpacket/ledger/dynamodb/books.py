@@ -13,9 +13,9 @@ from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import invalid_cursor
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
-"""Prefixes of the yearly sums in a balance row (`sent_fen_2025`), which `YearSums` adds up."""
+"""Prefixes of the yearly sums in a balance row, such as `sent_fen_2025`; `YearSums` has totals."""
 
-# Validate cursors: DynamoDB rejects long keys and ranges that end before they begin.
+# Validate cursors, because DynamoDB rejects long keys and inverted ranges.
 _ENTRY_CURSOR = re.compile(ENTRY_CURSOR)
 _LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
 
@@ -40,14 +40,14 @@ class BookPages:
     def list_received(
         self, account: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[ReceivedItem], str | None]:
-        """Return a page of an account's settled claims, newest first."""
+        """Return a page of the shares that an account received, newest first."""
         rows = self._lane(account, keys.CLAIM_PREFIX, cursor, limit + 1, year)
         page = rows[:limit]
         next_cursor = str(page[-1]["sk"]) if len(rows) > limit else None
         return [_received(row) for row in page], next_cursor
 
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
-        """Return those of the *wanted* entries that exist, as stored."""
+        """Return the stored entries among the *wanted* entries."""
         row_keys = [_key(entry) for entry in wanted]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [entry_of(row) for row in rows]
@@ -79,7 +79,7 @@ class BookPages:
 
 
 def _after(lane: str, cursor: str, place_ms: int) -> str:
-    """Return the upper bound of a key range after *cursor*; at equal times, entries come first."""
+    """Return the key range's upper bound after *cursor*; at equal times, entries precede claims."""
     if cursor.startswith(lane):
         return cursor
     if lane == keys.CLAIM_PREFIX:
@@ -93,7 +93,7 @@ def _place(row: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def entry_row(entry: Entry) -> dict[str, Value]:
-    """Return the row of one side of a transfer."""
+    """Return the row for one side of a transfer."""
     row: dict[str, Value] = {
         **_key(entry),
         "transfer_id": entry.transfer_id,

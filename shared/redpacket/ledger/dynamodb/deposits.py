@@ -1,4 +1,4 @@
-"""Writer of deposits from outside and of moves of campaign money."""
+"""Writer for external deposits and moves of campaign money."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.users.dynamodb.profiles import note_user
 
 
 class DynamoDeposits:
-    """Writer of deposits from outside and of moves of campaign money between accounts."""
+    """Writer for external deposits and moves of campaign money between accounts."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -29,20 +29,20 @@ class DynamoDeposits:
         self._approvals = dynamo.tables.approvals
 
     def find_posted(self, kind: TransferKind, request: Request) -> str | None:
-        """Return the id of the request's transfer of a *kind*, if it was executed."""
+        """Return the id of the transfer that the request posted, or None."""
         return find_result(self._dynamo, self._accounts, kind, request)
 
     def is_new(self, account: str) -> bool:
-        """Return whether an account was never used."""
+        """Return whether an account has never been used."""
         return self._dynamo.get(self._accounts, keys.account(account)) is None
 
     def has_received(self, account: str) -> bool:
-        """Return whether packets have paid an account; if so, it also holds money that was won."""
+        """Return whether an account received shares; if so, it may hold the user's own money."""
         row = self._dynamo.get(self._accounts, keys.account(account)) or {}
         return any(name.startswith("received_") for name in row)
 
     def bind(self, request: Request, transfer_id: str) -> None:
-        """Bind a request to its case's deposit. Raises IdempotencyKeyReused for another body."""
+        """Bind a request to its case's deposit. Raises IdempotencyKeyReused if the body differs."""
         kind = TransferKind.DEPOSIT
         transact_request(self._dynamo, self._accounts, kind, request, transfer_id, [])
 
@@ -58,7 +58,7 @@ class DynamoDeposits:
     ) -> None:
         """Post a transfer once per request, and store *payee*'s host id, *action* and *spent*.
 
-        If the transfer *is_for_campaigns*, the account can afterwards send only campaign packets.
+        After a transfer that *is_for_campaigns*, the account can send only campaign packets.
         """
         profile_rows = note_user(self._profiles, payee) if payee else []
         beside = profile_rows + note_action(self._audit_table, action)

@@ -8,19 +8,19 @@ from zlib import crc32
 from redpacket.platform.settings import settings
 
 WORK_SHARDS = settings.work_shards
-"""Partitions of each work list; one accepts about 1,000 writes per second, two per claim.
+"""Partitions per work list; each accepts about 1,000 writes per second, two for each claim.
 
-A due packet is in its sender's partition, so that one sweep at a time writes a sender's balance.
+A due packet is in its sender's partition, so that only one sweep writes a sender's balance.
 """
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
-    """Return the key of an idempotent request, which has no TTL because it must never run again."""
+    """Return the key of an idempotent request; its row has no TTL, so that it never runs again."""
     return {"pk": f"user#{user_id}", "sk": f"request#{route}#{key_hash}"}
 
 
 def request_copy(request_id: str) -> dict[str, str]:
-    """Return the key of a request's copy in AccountsTable, also kept permanently."""
+    """Return the key of a request's copy in AccountsTable, which is also kept permanently."""
     return {"pk": f"request#{request_id}", "sk": "copy"}
 
 
@@ -35,7 +35,7 @@ CLAIM_PREFIX = "claim#"
 
 
 def entry(name: str, position_ms: int, transfer_id: str) -> dict[str, str]:
-    """Return the key of one side of a transfer in AccountsTable, sorted by time."""
+    """Return the key of an entry (one side of a transfer) in AccountsTable, sorted by time."""
     return {"pk": name, "sk": f"{ENTRY_PREFIX}{position_ms:013d}#{transfer_id}"}
 
 
@@ -45,7 +45,7 @@ def claim_entry(name: str, position_ms: int, packet_id: str, share_no: int) -> d
 
 
 def receipt(packet_id: str, share_no: int) -> dict[str, str]:
-    """Return the key of a share's receipt in AccountsTable, in its own partition."""
+    """Return the key of a share's receipt in AccountsTable; each receipt has its own partition."""
     return {"pk": f"{RECEIPT_PREFIX}{packet_id}#{share_no}", "sk": RECEIPT}
 
 
@@ -57,13 +57,13 @@ def posted(transfer_id: str) -> dict[str, str]:
     """Return the key of the row that prevents a transfer from being posted twice.
 
     Transfers from and to providers need this row, because a restore may lose the payment or
-    withdrawal that caused them.
+    withdrawal that caused the transfer.
     """
     return {"pk": f"transfer#{transfer_id}", "sk": "posted"}
 
 
 def work(kind: str, shard: int) -> str:
-    """Return the partition of a work list's shard in the indexes by_work."""
+    """Return the partition of a work list's shard in an index by_work."""
     return f"{kind}#{shard}"
 
 
@@ -73,10 +73,10 @@ def work_shard(subject: str) -> int:
 
 
 def list_position(at_ms: int, packet_id: str) -> str:
-    """Return a sort key in the indexes by_list, ordered by time."""
+    """Return a sort key for an index by_list, ordered by time."""
     return f"{at_ms:013d}#{packet_id}"
 
 
 def work_shards(group: int, groups: int) -> Sequence[int]:
-    """Return the work shards for sweep number *group*, counted from 0, of *groups*."""
+    """Return the work shards for sweep number *group* (from 0) out of *groups*."""
     return range(group, WORK_SHARDS, groups)

@@ -32,9 +32,9 @@ def post(
     counts: Mapping[str, Mapping[str, int]] | None = None,
     for_campaigns: str | None = None,
 ) -> list[Guarded[RedPacketError]]:
-    """Return the writes that post *transfers*; *counts* are increments by account and name.
+    """Return the writes that post *transfers*; *counts* are increments, keyed by account and name.
 
-    From then on, the account *for_campaigns* pays only for campaigns. It must be unused or already
+    The account *for_campaigns* is marked to pay only for campaigns. It must be unused or already
     marked, because the mark would lock the user's own money.
     """
     moved: dict[str, list[Transfer]] = defaultdict(list)
@@ -74,12 +74,12 @@ def post_operations(
     transfers: Sequence[Transfer],
     counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[Operation]:
-    """Return the writes of `post` without refusals."""
+    """Return the writes that `post` returns, without refusals."""
     return [write.operation for write in post(accounts_table, transfers, counts)]
 
 
 def find_posted_at_ms(dynamo: Dynamo, accounts_table: str, transfer_id: str) -> int | None:
-    """Return the time at which a transfer from or to a provider was posted, or None."""
+    """Return the time when a transfer from or to a provider was posted, or None."""
     row = dynamo.get(accounts_table, keys.posted(transfer_id))
     return int(row["at_ms"]) if row else None
 
@@ -93,7 +93,7 @@ def change_balance(
     *,
     is_for_campaigns: bool = False,
 ) -> Operation:
-    """Return the only change of an account; its prior balance must be at most *at_most_fen*."""
+    """Return an account's only change; *at_most_fen* limits the balance before the change."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
@@ -125,7 +125,7 @@ def change_balance(
 
 
 def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
-    """Return the increments of a user's yearly sums; only users settle and send."""
+    """Return the increments for a user's yearly sums; only users send and receive."""
     sums: dict[str, int] = defaultdict(int)
     for transfer in transfers:
         year = year_of(transfer.placed_at_ms or transfer.at_ms)
@@ -157,17 +157,17 @@ def _is_not_left(_row: Row) -> RedPacketError:
 
 
 def is_not_covered(row: Row) -> RedPacketError:
-    """Return the error for an uncovered debit, or for a debit of campaign money."""
+    """Return the error for an uncovered debit, or a debit that a campaign account refuses."""
     return is_only_for_campaigns(row) if row.get("is_for_campaigns") else InsufficientFunds()
 
 
 def is_only_for_campaigns(_row: Row) -> RedPacketError:
-    """Return the error for other money, or another use, of an account with campaign money."""
+    """Return the error for a transfer that an account with campaign money refuses."""
     return Forbidden("This account holds campaign money. It accepts and pays nothing else.")
 
 
 def use_account(accounts_table: str, account: str) -> Guarded[RedPacketError]:
-    """Return a write that fails for a campaign account and prevents a later campaign mark."""
+    """Return a write that fails for a campaign account, and creates a row against a later mark."""
     operation = update(
         accounts_table, keys.account(account), "ADD balance_fen :none", condition=IS_FREE, none=0
     )

@@ -38,7 +38,7 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class DepositPorts:
-    """Dependencies and the limit of deposits."""
+    """Dependencies of deposits, and the limit for one deposit."""
 
     amount_fen_max: int
     deposits: DynamoDeposits
@@ -58,9 +58,9 @@ def deposit(
     operator: Operator | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
-    """Return the transfer's id and the user's current balance in fen.
+    """Deposit money; return the transfer's id and the user's current balance in fen.
 
-    A *case* has only one deposit: a repeat by any operator returns the id of the first. After a
+    A *case* has only one deposit: a repeat by any operator returns the first deposit's id. After a
     deposit that *is_for_campaigns*, the account pays only for campaigns. The first such deposit
     reserves the account permanently, so it needs an approval regardless of its amount. Raises
     InvalidRequest if the account was used otherwise, Forbidden if operators credit themselves,
@@ -70,7 +70,7 @@ def deposit(
     operator = operator_for(payee, request, operator)
     account, own_request = user_account(payee.user_id), request
     if case:
-        # Refuse a key that was used with another body.
+        # Refuse an idempotency key that was used with another body.
         ports.deposits.find_posted(TransferKind.DEPOSIT, own_request)
         facts_of_case = f"{payee.user_id}\n{amount_fen}\n{is_for_campaigns}"
         request = Request(CASES, hash_of_key(case), hash_of_key(facts_of_case))

@@ -29,12 +29,12 @@ def move_campaign_money(
     operator: Operator | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
-    """Move *owner*'s remaining campaign money; return the transfer's id and the amount left.
+    """Move *owner*'s remaining campaign money; return the transfer's id and the owner's balance.
 
-    One move is limited like one deposit. Money that the owner won moves only with a second
-    operator's approval, which names the amount. Raises Forbidden if operators credit themselves,
-    InvalidRequest if *payee*'s account is not marked for campaigns, InsufficientFunds without
-    campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
+    A deposit's limit applies to each move. If the owner has received shares, the move needs a
+    second operator's approval, which names the amount. Raises Forbidden if operators credit
+    themselves, InvalidRequest if *payee*'s account is not marked for campaigns, InsufficientFunds
+    without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
     """
     operator = operator_for(payee, request, operator)
     source, target = user_account(owner.user_id), user_account(payee.user_id)
@@ -58,7 +58,7 @@ def move_campaign_money(
             "reason": reason,
         }
         changes, subject = changes_between(None, facts), user_subject(owner.user_id)
-        # Count the move in the payee's allowance for deposits, so that a detour gains nothing.
+        # Count the move toward the payee's deposit allowance, so that a detour gains nothing.
         counted = user_subject(payee.user_id)
         # Look this up after the balance, so that the amount excludes later claims.
         if not operator.approved and ports.deposits.has_received(source):
