@@ -1,4 +1,4 @@
-"""Errors of packets. Each docstring is the text that clients get."""
+"""Packet errors. The docstring of each error with a code is the default text for clients."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class ClaimRefused(Rejected):
-    """Base class of refusals that grabs and opens have in common."""
+    """Base class for refusals that both grabs and opens return."""
 
 
 class SendRefused(Rejected):
-    """Base class of refusals specific to sends."""
+    """Base class for refusals that only sends return."""
 
 
 class SplitImpossible(SendRefused):

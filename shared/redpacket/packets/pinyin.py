@@ -1,4 +1,4 @@
-"""Comparison of phrases by characters (简体, 繁體), writing and sound (拼音)."""
+"""Conversion of phrases to simplified characters, and their similarity in writing and pinyin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def simplified(text: str) -> str:
 
 def similarity(entered: str, phrase: str) -> int:
     """Return the similarity of two normalized phrases, from 0 to 100, rounded down."""
-    # Import lazily: both take 0.2 s, and most passphrases are typed exactly.
+    # Import lazily: the imports take 0.2 s, and most users enter the exact passphrase.
     from pypinyin import lazy_pinyin
     from rapidfuzz.fuzz import ratio
 
@@ -29,7 +29,7 @@ def similarity(entered: str, phrase: str) -> int:
 
 @cache
 def _converter() -> OpenCC:
-    # Import lazily: it takes 50 ms.
+    # Import lazily: the import takes 50 ms.
     from opencc import OpenCC
 
     return OpenCC("t2s")

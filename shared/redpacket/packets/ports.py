@@ -1,4 +1,4 @@
-"""Packet ports: Protocols with a test double or a second adapter, or for other contexts."""
+"""Packet ports: Protocols that other contexts use, or that have a double or a second adapter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from redpacket.platform.idempotency import Request
 
 SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
-"""Pattern of a cursor in the list of sent packets: a sort key."""
+"""Pattern of a cursor in the list of sent packets. The cursor is a row's sort key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +46,25 @@ class Settled:
 
 
 class Unreadable(NamedTuple):
-    """Malformed key of a row in SharesTable."""
+    """Key of a SharesTable row that is in the work list but does not name a share."""
 
     pk: str
     sk: str
 
 
 class ClaimCache(Protocol):
-    """Cache that spares the ledger most users, but decides no money; tests have a double."""
+    """Cache that spares the ledger most requests but decides no claim. Tests have a double."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
-        """Return the user's permanent share number, or PACKET_GATED if the packet has rules."""
+        """Grant the user one share number, or return PACKET_GATED if the packet has rules."""
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
-        """Return the user's share number in a packet with rules; *terms* come from `grab`."""
+        """Grant the user one share number after the rule checks; *terms* come from `grab`."""
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Admit a user for *life_ms* to open a share, unless *admitted_max* others are admitted."""
+        """Let a user open a share within *life_ms*, unless *admitted_max* others may do so."""
 
     def load(
         self,
@@ -74,37 +74,37 @@ class ClaimCache(Protocol):
         *,
         is_new: bool = False,
     ) -> None:
-        """Load the *shares* of a *shard*, or of a whole packet if it is unsharded or not open.
+        """Load the *shares* of one *shard*, or of the whole packet if *shard* is None.
 
-        If the packet *is_new*, its id is not public yet, so the cache will see every claim.
+        *is_new* means that no user knows the packet id yet, so the cache will see every claim.
         """
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
-        """Return whether the cache has every claimer of a packet, so that refusals are certain."""
+        """Return whether the cache would know a claim of the user, so that a refusal is certain."""
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
-        """Return whether a shard is loaded, and does not just have noted users."""
+        """Return whether a shard's state is loaded; numbers stored by `note` don't count."""
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Remove a share number from a user, because another user owns the share."""
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Replace a share number with the user's durable number, and offer the former again."""
+        """Replace a user's *share_no* with *owned_no*, and offer *share_no* to others again."""
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Remove a share number from a user, and offer the number again."""
+        """Remove a share number from a user, and offer the number to others again."""
 
     def close(self, packet_id: str) -> None:
-        """Answer "expired" from now on, except to owners of shares."""
+        """Answer "expired" from now on, except to users who own a share."""
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
-        """Return all owners of a small emptied packet in one read, or None for other packets."""
+        """Return all share owners of an emptied unsharded packet, or None for any other packet."""
 
 
 class ShardCache(ClaimCache, Protocol):
-    """Claim cache that treats a shard as a packet; `packets/model/packet.shard_id` makes the ids.
+    """Claim cache that stores a shard as a packet whose id is `shard_id`. Tests have a double.
 
-    Tests have a double. Numbers are local to the shard, from 1; `note` stores negative numbers.
+    Numbers count from 1 within a shard. A negative number is that of a share in another shard.
     """
 
     def load(
@@ -116,46 +116,46 @@ class ShardCache(ClaimCache, Protocol):
         is_new: bool = False,
         is_whole: bool = True,
     ) -> None:
-        """Load a shard or an unsharded packet; its refusals are certain only if *is_whole*."""
+        """Load a shard or an unsharded packet; refusals are certain only if it *is_whole*."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
-        """Store the numbers of users without a number here, even if the shard is not loaded."""
+        """Store numbers for users who have none in this shard, even if the shard is not loaded."""
 
 
 class LoadTurns(Protocol):
-    """Locks for callers that repair the cache while others wait; tests have a double."""
+    """Locks that let one caller repair the cache while others wait; tests have a double."""
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
-        """Return True to the one caller that should search for owners whom the cache lost."""
+        """Return True to one caller per *life_ms*; it should reload owners that the cache lost."""
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
         """Return True to the one caller that should load a shard within *life_ms*."""
 
     def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
-        """Change the remaining time of a load's lock; 0 releases the lock."""
+        """Set the remaining time of a load lock to *life_ms*; 0 releases the lock."""
 
 
 class Quotas(Protocol):
-    """Cached quota reservations, so that users with a full quota cause no ledger requests.
+    """Cached quota reservations, which reject most users at their quota without a ledger read.
 
-    The ledger decides. Lost or leftover reservations cost no user a share, because a user with a
-    FULL quota passes if the ledger has fewer claims. Tests have a double.
+    The ledger decides. A lost or leftover reservation costs no user a share, because after FULL the
+    caller reserves again with the ledger's count. Tests have a double.
     """
 
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
-        """Reserve a share of this packet for a listed user; *claimed_count* is from the ledger."""
+        """Reserve a share if the audience allows the user; *claimed_count* is from the ledger."""
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:
-        """Return whether a user is on a campaign's list, or None if the list is not loaded."""
+        """Return whether a user is on the audience list, or None if the list is not loaded."""
 
     def release(self, quota: Quota, user_id: str, packet_id: str) -> None:
-        """Release an unused reservation."""
+        """Release a reservation that was not used."""
 
 
 class PacketReader(Protocol):
-    """Reader of packets and their shares' permanent outcomes, for other contexts."""
+    """Reader of packets and of claimed or refunded shares, for other contexts."""
 
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return a packet."""
@@ -164,18 +164,18 @@ class PacketReader(Protocol):
         """Return the packet that the payment with this number funds."""
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return the existing packets of at most 100."""
+        """Return the packets that exist among at most 100 ids."""
 
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
-        """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
+        """Return a page of the packets sent in a UTC year, newest first, and the next cursor."""
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
         """Return the claimed or refunded shares among at most 100 references."""
 
     def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
-        """Return the claimed or refunded shares of one shard, by number."""
+        """Return one shard's claimed or refunded shares, sorted by number."""
 
     def scan_shard_shares(self, packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         """Yield a shard's claimed or refunded shares above *after_no*, one partition at a time."""
@@ -183,17 +183,17 @@ class PacketReader(Protocol):
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
-        """Return a page of shares, eventually consistent, and the start of the next one.
+        """Return a page of shares (eventually consistent), and the *after_no* of the next page.
 
-        They are sorted by partition, then by number. *after_no* is 0 or a returned start; a
+        Shares are sorted by partition, then by number. *after_no* is 0 for the first page; a
         negative value encodes a partition. A page may be short or empty without being the last.
         """
 
     def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
-        """Return the existing claimer rows of these users."""
+        """Return the claimer rows of those users who have one for the packet."""
 
     def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
-        """Return these users' claimer rows of a prize packet, possibly several rows per user."""
+        """Return these users' claimer rows for a prize packet; a user may have several."""
 
 
 class PacketScheduler(PacketReader, Protocol):
@@ -205,7 +205,7 @@ class PacketScheduler(PacketReader, Protocol):
     def reschedule(
         self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
     ) -> None:
-        """Set an open prize packet's end, unless a newer version did or *only_later* forbids it."""
+        """Set an open prize packet's end unless a newer version set it, or *only_later* bars it."""
 
 
 class Pages(Protocol):
@@ -215,7 +215,7 @@ class Pages(Protocol):
         """Return a packet."""
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return the existing packets of at most 100."""
+        """Return the packets that exist among at most 100 ids."""
 
 
 class Funding(Protocol):
@@ -229,11 +229,11 @@ class Funding(Protocol):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> str:
-        """Debit the sender and store the packet, once per request; return the first packet id.
+        """Debit the sender and store the packet once per request; return the request's packet id.
 
-        Also count *spent*, and debit the budget for a campaign's packet. An UNPAID packet moves no
-        money and only counts as open. Raises CampaignPaused, CampaignEnded, InsufficientFunds, and
-        AllowanceMoved if *spent* is outdated.
+        Also store *spent*, and debit the campaign's budget if the packet has a campaign. An UNPAID
+        packet moves no money and only counts as open. Raises CampaignPaused, CampaignEnded,
+        InsufficientFunds, and AllowanceMoved if *spent* is outdated.
         """
 
     def find_sent(self, request: Request) -> str | None:
@@ -255,14 +255,14 @@ class Ledger(Protocol):
         """Return a page of an account's entries, newest first, and the next cursor."""
 
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
-        """Return the stored entries at the keys of *wanted*."""
+        """Return the stored entries that have the same keys as *wanted*."""
 
     def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
         """Return the receipts of shares, or None if receipts are disabled."""
 
 
 class WorkLists(Protocol):
-    """Work lists that lag and therefore only name candidates, for payments."""
+    """Work lists for payments. The lists lag, so they only name candidates."""
 
     def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets that were sent before *until_ms* and wait for their payment."""
@@ -316,7 +316,7 @@ class Pictures(Protocol):
         """Yield the ids of all pictures that begin with *prefix* and were not removed."""
 
     def keep(self, picture_id: str) -> None:
-        """Store a picture permanently, because a packet uses it; a repeat changes nothing."""
+        """Keep a picture permanently, because a packet uses it. A repeated call has no effect."""
 
     def blank(self, picture_id: str) -> None:
-        """Remove a picture's content and owner; no user can use its id again."""
+        """Remove a picture's content and owner; no user can use the id again."""

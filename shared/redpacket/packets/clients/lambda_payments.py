@@ -11,9 +11,9 @@ from redpacket.platform.errors import Unavailable
 
 
 class LambdaPayments:
-    """Client for packet payment orders, in functions that cannot reach providers.
+    """Client that orders packet payments for functions that cannot reach providers.
 
-    Raises Unavailable.
+    Its methods raise Unavailable.
     """
 
     def __init__(self, connect: Callable[[], Any], function: str) -> None:
@@ -21,7 +21,7 @@ class LambdaPayments:
         self._function = function
 
     def order(self, number: str, host_id: str) -> Mapping[str, Any]:
-        """Return a payment in the form of GET /me/payments/{payment_id}."""
+        """Order a payment, and return it in the form of GET /me/payments/{payment_id}."""
         return self._ask({"payment_id": number, "host_id": host_id})
 
     def close(self, number: str) -> None:
@@ -35,7 +35,7 @@ class LambdaPayments:
             )
             told = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
-            # The payment function logs the reason; the client polls the payment by its number.
+            # The payment function has logged the reason. The client polls the payment's status.
             raise Unavailable("the payment function failed")
         ordered: Mapping[str, Any] = told
         return ordered

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _STATE, _NEW, _KEPT = "state", "new", "kept"
-"""Tag of objects; the bucket's rule deletes objects with the value `new` after a day."""
+"""Object tag and its values. The bucket's lifecycle rule deletes `new` objects after a day."""
 _OWNER = "owner"
 
 
@@ -36,7 +36,7 @@ class S3Pictures:
     def find(self, picture_id: str) -> Picture | None:
         answer = self._call("get_object", Key=picture_id)
         content = answer["Body"].read() if answer else b""
-        # The writer chose the type, and a compromised function might write a page as a picture.
+        # A compromised function could store a web page with its content type as a picture.
         is_picture = answer and answer["ContentType"] in PICTURE_TYPES
         return (
             Picture(content, answer["ContentType"]) if answer and is_picture and content else None
@@ -50,7 +50,7 @@ class S3Pictures:
         place = {"Prefix": prefix}
         while answer := self._call("list_objects_v2", **place):
             listed = answer.get("Contents", [])
-            # A removed picture remains as an empty object until the rule deletes it.
+            # A removed picture remains as an empty object until the lifecycle rule deletes it.
             yield from (each["Key"] for each in listed if each["Size"])
             if not answer["IsTruncated"]:
                 return

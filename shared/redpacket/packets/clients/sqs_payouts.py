@@ -34,12 +34,12 @@ class SqsPayouts:
 
 
 def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:
-    """Return the message for one claim, without the amount; its id depends only on the claim."""
+    """Return a claim's message, without the amount; its message id depends only on the claim."""
     message: dict[str, Any] = {
         "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
         "kind": SETTLE,
         "version": 1,
-        # A delayed message keeps the original message's time.
+        # A message that is queued again keeps the time of the original message.
         "occurred_at_ms": ref.said_at_ms or now_ms,
         "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
     }

@@ -10,7 +10,7 @@ IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max
 
 
 class DynamoClaims:
-    """Recorder that stores each claim at most once and counts it against the quota."""
+    """Recorder that stores each claim at most once and counts the claim against the quota."""
 
     def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
         self._dynamo = dynamo
@@ -20,18 +20,18 @@ class DynamoClaims:
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
-        """Record a claim if the share is free, the user has none, and *quota* is not used up."""
+        """Record a claim, or return whether the share, user, audience or *quota* prevents it."""
         if share.claimer is None or share.status is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a claimer to record")
         user_id = share.claimer.user_id
-        # The order is the precedence of the refusals.
+        # The first condition that fails decides the refusal.
         writes = [
-            # I4: one share
+            # I4: at most one share per user
             Guarded(
                 create(self._shares, items.claimer_row(share, user_id)),
                 lambda _: RecordStatus.USER_HAS_SHARE,
             ),
-            # I3: one outcome
+            # I3: one outcome per share
             Guarded(create(self._shares, items.share_row(share)), _share_refusal),
         ]
         if self._asks_verdicts:
@@ -46,7 +46,7 @@ class DynamoClaims:
             demanded = demand(self._audience, quota.campaign_id, user_id, quota.audience_mode)
             writes.append(Guarded(demanded, lambda _: RecordStatus.NOT_IN_AUDIENCE))
         if quota:
-            # I9: at most the quota.
+            # I9: claims stay within the quota.
             counted = self._count_claim(quota, user_id, share.decided_at_ms)
             writes.append(Guarded(counted, lambda _: RecordStatus.QUOTA_EXHAUSTED))
         return self._dynamo.attempt(writes) or RecordStatus.RECORDED
@@ -60,7 +60,6 @@ class DynamoClaims:
         return update(
             self._quotas,
             keys.claim_count(quota.campaign_id, user_id),
-            # Reconciliation compares counts that are old enough with the recorded claims.
             "ADD claim_count :one SET first_at_ms = if_not_exists(first_at_ms, :at_ms)",
             condition=IS_WITHIN_QUOTA,
             one=1,

@@ -50,7 +50,7 @@ HAS_ROOM = (
 )
 CAN_SPEND = (
     "#status = :on AND budget_left_fen >= :spent"
-    # After an edit of the window, a packet outside the new window would not follow the edit.
+    # A packet that was built before an edit of the window would keep the old window.
     " AND starts_at_ms <= :starts_ms AND ends_at_ms >= :ends_ms"
 )
 HAS_ROOM_UNPAID = (
@@ -62,7 +62,7 @@ OPEN_RETRY_S = 60
 
 
 class DynamoFunding:
-    """DynamoDB implementation of Funding; *open_packets_max* None disables this limit."""
+    """DynamoDB implementation of Funding; *open_packets_max* is None if there is no limit."""
 
     def __init__(self, dynamo: Dynamo, open_packets_max: int | None = None) -> None:
         self._dynamo = dynamo
@@ -105,7 +105,7 @@ class DynamoFunding:
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
         if packet.payment_id:
-            # Map the payment's number to the packet now, even if the payment never starts.
+            # Map the payment's number to the packet now, because the payment starts later, if ever.
             made.append(put(self._packets, items.payment_packet_row(packet)))
         # Prizes are funded outside the budget and need no separate commitment.
         if not packet.rules.prize_id:
@@ -118,7 +118,7 @@ class DynamoFunding:
         noted = note_user(self._profiles, packet.sender)
         rows += [Guarded(row, never_refused) for row in noted]
         if packet.status is PacketStatus.UNPAID:
-            # The packet has no money until its payment, so only count it as open.
+            # An unpaid packet has no money, so only count it as open.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
         elif packet.counts_as_open:
             posted = [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
@@ -152,7 +152,7 @@ class DynamoFunding:
         return is_not_covered(row)
 
     def _open_unpaid(self, packet: Packet) -> Operation:
-        """Return the update that counts an unpaid packet as open, without any entry for money."""
+        """Return the update that counts an unpaid packet as open and moves no money."""
         open_max = self._open_packets_max
         return update(
             self._accounts,

@@ -66,9 +66,9 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["asked_ends_at_ms"] = packet.rules.ends_at_ms
     if packet.rules.prize_id:
         row["prize_id"] = packet.rules.prize_id
-        # Version of the prizes that set the packet's end; 0 means the end from the send.
+        # Version of the campaign's prizes that set the packet's end; 0 until an edit sets it.
         row["end_version"] = 0
-        # Prize packets cannot be grabbed, so the cache does not load them.
+        # Prize packets cannot be grabbed, so they are never loaded into the cache.
         row["is_loaded"] = True
         row["work_pk"] = due_list(packet)
         row["work_at_ms"] = packet.expires_at_ms
@@ -82,7 +82,7 @@ def payment_packet_row(packet: Packet) -> dict[str, Value]:
 
 
 def due_list(packet: Packet) -> str:
-    """Return the work list partition in which a packet waits for its end."""
+    """Return the work list partition that lists a packet by its end."""
     return ledger_keys.work("due", ledger_keys.work_shard(packet.sender.user_id))
 
 
@@ -175,7 +175,7 @@ def end_of(row: dict[str, Any]) -> PacketEnd:
 
 
 def share_row(share: Share) -> dict[str, Value]:
-    """Return the row of a claimed or refunded share; claims are in the sweep's work list."""
+    """Return the row of a claimed or refunded share; a claim is also in the sweep's work list."""
     row: dict[str, Value] = {
         **keys.share(share.packet_id, share.share_no),
         "fate": share.status,

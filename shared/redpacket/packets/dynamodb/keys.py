@@ -36,7 +36,7 @@ SHARD_END_PREFIX = "end#"
 
 
 def final_page(packet_id: str, partition: int, last_no: int) -> dict[str, str]:
-    """Return the PacketsTable key of a final page of claims, named by the page's last share."""
+    """Return the PacketsTable key of a final page of claims that ends with share *last_no*."""
     return {"pk": f"final#{packet_id}#{partition}", "sk": f"{FINAL_PREFIX}{last_no:07d}"}
 
 
@@ -44,7 +44,7 @@ FINAL_PREFIX = "page#"
 
 
 def settled_sums(packet_id: str) -> dict[str, str]:
-    """Return the PacketsTable key of a large packet's settled sums."""
+    """Return the PacketsTable key of the sums of a large packet's settled claims."""
     return {"pk": f"settled#{packet_id}", "sk": "sums"}
 
 
@@ -71,7 +71,7 @@ THANKS_PARTITIONS, THANKS_PLACES = 8, 100
 
 
 def share(packet_id: str, share_no: int) -> dict[str, str]:
-    """Return the key of a share in SharesTable; seven digits keep 1,000,000 shares in order."""
+    """Return the SharesTable key of a share; seven digits sort 1,000,000 shares by number."""
     partition = (share_no - 1) % partition_count(packet_id)
     return {**shares(packet_id, partition), "sk": f"{SHARE_PREFIX}{share_no:07d}"}
 
@@ -118,5 +118,5 @@ def sent_list(user_id: str) -> str:
 
 
 def unpaid_list(user_id: str) -> str:
-    """Return the partition of a user's unpaid packets in the same index."""
+    """Return the partition of a user's unpaid packets in PacketsTable's index by_list."""
     return f"unpaid#{user_id}"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from redpacket.operations.model.operators import Action
 
 IS_CLAIMED_AND_UNSETTLED = (
-    # A refunded share has no user. A forged user_id does not help, because refund_no remains.
+    # A refunded share has no user. Even with a forged user_id, it still has a refund_no.
     "user_id = :user_id AND amount_fen = :amount_fen"
     " AND attribute_not_exists(settled_at_ms) AND attribute_not_exists(refund_no)"
 )
@@ -47,7 +47,7 @@ IS_UNPAID = "#status = :unpaid"
 
 
 class DynamoLedger:
-    """Accounts and entries; each method runs one transaction, or a few that can be resumed."""
+    """Accounts and entries. Each method that writes runs one transaction."""
 
     def __init__(self, dynamo: Dynamo, *, has_receipts: bool = True) -> None:
         self._dynamo = dynamo
@@ -58,8 +58,8 @@ class DynamoLedger:
         self._books = BookPages(dynamo)
 
     def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
-        """Credit all claims in one transaction; if it fails, return the claims that caused this."""
-        # A refused share write fails its claim; a refused balance write fails the user's claims.
+        """Credit claims in one transaction; if it fails, return the claims that made it fail."""
+        # If a share's write fails, blame its claim; if a balance's does, blame the user's claims.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
         for share, transfer in settlements:
@@ -81,7 +81,7 @@ class DynamoLedger:
         return set()
 
     def refund(self, refunds: Sequence[tuple[Sequence[Share], Transfer]], now_ms: int) -> bool:
-        """Refund unclaimed shares to their senders; each transfer has the sum for one packet."""
+        """Refund unclaimed shares to the senders; each transfer has the sum for one packet."""
         operations: list[Operation] = []
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
@@ -93,7 +93,7 @@ class DynamoLedger:
         """Set a packet to CLOSED with its final sums; return False if it is already CLOSED."""
         row = items.end_row(end)
         if packet.terms.sealed and packet.terms.seed:
-            # Store the opened seed, so that a seed key is needed only while its packets are open.
+            # Store the opened seed, so that closed packets don't need the seed key.
             row["opened_seed"] = packet.terms.seed_text
         sums = ", ".join(f"{name} = :{name}" for name in row)
         closed = update(
@@ -142,7 +142,7 @@ class DynamoLedger:
             "ADD open_count :freed, unpaid_count :freed",
             freed=-1,
         )
-        # Import lazily: settlements load this module, and only operators' ends are logged.
+        # Import lazily: settlements load this module, and only operators' actions are logged.
         from redpacket.operations.dynamodb.audit_log import note_action
 
         noted = note_action(self._dynamo.tables.journal, action)
@@ -150,7 +150,7 @@ class DynamoLedger:
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, ledger_keys.account(account))
-        # A row with only counters, such as an unpaid packet's, has no balance yet.
+        # An account that has only sent unpaid packets has counters but no balance yet.
         return int(row.get("balance_fen", 0)) if row else 0
 
     def year_sums(self, user_id: str, year: int | None) -> YearSums:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from redpacket.operations.model.operators import Action
 
 IS_DUE = (
-    # An unpaid packet has no money to refund; a closed or canceled one has ended.
+    # An unpaid packet has no money to refund. A closed or canceled packet has ended.
     "expires_at_ms <= :now_ms AND #status = :open"
     " OR expires_at_ms <= :now_ms AND #status = :closing"
 )
 IS_OPEN = "#status = :open"
 IS_CLOSING = "#status = :closing"
-# Every prize packet has end_version. Other packets get it when an edit moves them (windows.py).
+# Prize packets always have end_version. Others get it when an edit moves them (windows.py).
 IS_OPEN_AND_NO_NEWER = f"{IS_OPEN} AND end_version <= :version"
 ENDS_EARLIER = "expires_at_ms < :at_ms"
 IS_UNLOADED = "is_loaded = :no"
@@ -53,7 +53,7 @@ class DynamoPackets(DynamoShares):
         return self.find_packet(str(row["packet_id"])) if row else None
 
     def find_known(self, packet_id: str) -> Packet | None:
-        """Return a packet, possibly cached, of which the caller reads only immutable attributes."""
+        """Return a packet, possibly cached; callers may read only immutable attributes."""
         packet = self._known.find(packet_id)
         if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
             # Don't open the sealed seed, because callers read only the rules.
@@ -79,7 +79,7 @@ class DynamoPackets(DynamoShares):
         )
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Set an expired packet to CLOSING, last in the sweep's list, unless it is CLOSED."""
+        """Set an expired packet to CLOSING unless it is CLOSED, and move it to the list's end."""
         row = self._dynamo.change(self._closing(packet, now_ms, IS_DUE))
         closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
         if closing is None:
@@ -88,14 +88,14 @@ class DynamoPackets(DynamoShares):
 
     def end(self, packet: Packet, now_ms: int, action: Action | None = None) -> bool:
         """Set an open packet to CLOSING before its end, and log *action* if an operator ends it."""
-        # Import lazily: grabs load this module, and only operators' ends are logged.
+        # Import lazily: grabs load this module, and only operators' actions are logged.
         from redpacket.operations.dynamodb.audit_log import note_action
 
         closing = self._closing(
             packet,
             now_ms,
             IS_OPEN,
-            # An early end becomes the sender's own limit; an overdue packet keeps its end.
+            # The early end becomes the sender's limit. A packet that is overdue keeps its end.
             ", sent_ends_at_ms = expires_at_ms, asked_ends_at_ms = :now_ms,"
             " expires_at_ms = :ends_at_ms",
             ends_at_ms=min(now_ms, packet.expires_at_ms),
@@ -121,7 +121,7 @@ class DynamoPackets(DynamoShares):
 
     def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
         row = {**keys.shard_end(packet_id, shard), **items.end_row(end)}
-        # A shard's final sums never change, so a second write has no effect.
+        # A shard's final sums never change, so writing them again has no effect.
         self._dynamo.write(put(self._packets, row))
 
     def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
@@ -141,7 +141,7 @@ class DynamoPackets(DynamoShares):
             self._packets,
             keys.packet(packet.packet_id),
             "SET closing_step = :step, closing_no = :share_no",
-            # If another sweep has closed the packet meanwhile, no sweep would finish the step.
+            # A closed packet must not get a new step, because no sweep would finish the step.
             condition=IS_CLOSING,
             step=packet.closing_step,
             share_no=packet.closing_no,
@@ -170,7 +170,7 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: in
     return update(
         table,
         keys.packet(packet_id),
-        # A prize packet's only work is to end.
+        # A prize packet is in the work list only for its end.
         "SET expires_at_ms = :at_ms, work_at_ms = :at_ms, end_version = :version",
         condition=IS_OPEN_AND_NO_NEWER,
         at_ms=ends_at_ms,

@@ -23,7 +23,7 @@ CLAIMS_PER_PAGE = 50
 """Claims per stored page of about 2.2 KB; one read unit returns any 100 consecutive claims."""
 
 _PARTITIONS_PER_PAGE = 2
-"""Maximum partitions to read for one page; each costs half a read unit."""
+"""Maximum partitions to read for one page; each partition costs half a read unit."""
 
 
 class DynamoPages:
@@ -37,19 +37,19 @@ class DynamoPages:
 
     def get_eventually_consistent(self, packet_id: str) -> Packet | None:
         key = keys.packet(packet_id)
-        # An eventually consistent read may miss a new packet.
+        # Read a missing packet again: an eventually consistent read may miss a new packet.
         row = self._dynamo.get(self._table, key, is_strong=False)
         row = row or self._dynamo.get(self._table, key)
         return items.packet_of(row, self._seeds) if row else None
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
-        """Return those packets that exist and can be read."""
+        """Return the packets that exist and whose rows are readable."""
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
         return readable(partial(items.packet_of, seeds=self._seeds), rows)
 
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
-        """Write the pages with the claims among *shares*, all shares of one shard in order."""
+        """Write pages with the claims among *shares*, which are all shares of a shard in order."""
         claims: dict[int, list[Share]] = defaultdict(list)
         for share in shares:
             if share.status is ShareStatus.CLAIMED:
@@ -58,7 +58,7 @@ class DynamoPages:
             for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
                 page = of_partition[start : start + CLAIMS_PER_PAGE]
                 key = keys.final_page(packet_id, partition, page[-1].share_no)
-                # A final page never changes, so a second write has no effect.
+                # A final page never changes, so writing it again has no effect.
                 self._dynamo.write(put(self._table, {**key, "claims": _packed(page)}))
 
     def list_final(
@@ -98,7 +98,7 @@ class DynamoPages:
         return final, -partition
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to the displayed sums of a large packet, which may be inexact until it closes."""
+        """Add to the sums displayed for a large packet until it closes; they may be inexact."""
         self._dynamo.update(
             self._table,
             keys.settled_sums(packet_id),

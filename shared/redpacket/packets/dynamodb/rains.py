@@ -18,15 +18,15 @@ from redpacket.platform.idempotency import Request
 
 _ROUTE = "rain"
 _NEAR_READ = 1_000
-"""Maximum rounds near a rain that planning reads; fewer exist, because each plan is checked against
-CROWD_MAX.
+"""Maximum rounds to read near a planned rain. Fewer exist, because CROWD_MAX limits the rounds of
+each plan.
 """
 
 
 class DynamoRains:
-    """Repository of planned rains, and of funded rains' rounds, sorted by end.
+    """Repository of planned rains, and of the rounds of funded rains, sorted by end.
 
-    Users see only the latter, so unfunded plans displace no rounds.
+    Users see only rounds of funded rains, so unfunded plans take no place in the list.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:
@@ -40,7 +40,7 @@ class DynamoRains:
         return self._get(campaign_id, position) if position else None
 
     def store(self, rain: Rain, request: Request) -> Rain:
-        """Store a plan, and return the first plan stored for the request."""
+        """Store a plan unless the request has one already, and return the request's plan."""
         position = _position(rain)
         plan = campaign_keys.rain_plan(rain.campaign_id, position)
         writes = [Guarded(put(self._table, {**plan, **_row(rain)}), exists)]
@@ -50,7 +50,7 @@ class DynamoRains:
     def mark_funded(self, rain: Rain) -> None:
         """Show the rain to users."""
         for each in rain.rounds:
-            # Write the last round's row last, because it marks the whole rain as funded.
+            # Keep this order: the row of the last round marks the whole rain as funded.
             single = replace(rain, rounds=[each])
             key = campaign_keys.rain(rain.campaign_id, _position(single))
             self._dynamo.write(put(self._table, {**key, **_row(single)}))
@@ -58,7 +58,7 @@ class DynamoRains:
     def list_rounds(
         self, campaign_id: str, after_ms: int, until_ms: int = AT_MS_MAX, limit: int = SHOWN_MAX
     ) -> list[Round]:
-        """Return the first rounds of funded rains that end in this period, sorted by start."""
+        """Return funded rains' rounds that end in the period: the first to end, sorted by start."""
         rows = self._dynamo.query_some(
             self._table,
             limit,
@@ -73,7 +73,7 @@ class DynamoRains:
         return sorted(rounds, key=lambda each: each.starts_at_ms)[:limit]
 
     def is_crowded(self, rain: Rain) -> bool:
-        """Return whether this rain would show users too many rounds at one time."""
+        """Return whether users would see too many rounds at once because of this rain."""
         first_ms, last_ms = rain.rounds[0].starts_at_ms, rain.rounds[-1].ends_at_ms
         near = self.list_rounds(
             rain.campaign_id, max(0, first_ms - NEAR_MS), last_ms + NEAR_MS, _NEAR_READ

@@ -1,4 +1,4 @@
-"""Repository of claimed and refunded shares, and their claimers, in SharesTable."""
+"""Repository of claimed and refunded shares, and of their claimers, in SharesTable."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DynamoShares:
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
         partitions = partition_count(packet_id)
-        # A value of 0 or below encodes the start of a partition; a sign sorts before all digits.
+        # A value of 0 or below encodes the start of a partition; "-" sorts before all digits.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         first = f"{keys.SHARE_PREFIX}{after_no + 1:07d}"
         shares: list[Share] = []
@@ -88,7 +88,7 @@ class DynamoShares:
     def find_share_of(
         self, packet_id: str, user_id: str, *, is_strong: bool = True
     ) -> Share | None:
-        """Return the share that a user durably owns; a weak read may miss a recent settlement."""
+        """Return the share that a user owns; if not *is_strong*, it may lack a new settlement."""
         claimer = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id))
         if claimer is None:
             return None
@@ -114,7 +114,7 @@ class DynamoShares:
         )
 
     def mark_done(self, share: Share) -> None:
-        """Remove a packet's last settled claim from the sweep's list."""
+        """Remove a settled claim that closed its packet from the sweep's list."""
         self._dynamo.update(
             self._shares,
             keys.share(share.packet_id, share.share_no),

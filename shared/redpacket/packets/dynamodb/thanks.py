@@ -1,7 +1,7 @@
 """Repository of thanks in QuotasTable, because grab functions must not write packets.
 
-A share's mark, the emoji, is in a row for 800 shares, and its text is in a row for 100. A second
-read is necessary only for marks that announce a text.
+One row has the marks (emoji) of 800 shares, and another row has the texts of 100 shares. The second
+row is read only for marks that announce a text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REMOVED = ""
 
 
 class DynamoThanks:
-    """Repository of thanks for shares; a mark is never replaced."""
+    """Repository of thanks for shares. A stored mark never changes."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -30,7 +30,7 @@ class DynamoThanks:
     def put(self, ref: ShareRef, thanks: Thanks) -> Thanks:
         """Store thanks for a share unless the share already has thanks; return the stored thanks.
 
-        The mark is written before the text, so a repeat completes an interrupted request.
+        The mark is written before the text, so a retry completes an interrupted request.
         """
         mark = f"{thanks.emoji or ''}{_HAS_TEXT if thanks.text else ''}"
         stored = self._put_once(keys.thanks, ref, mark)
@@ -53,7 +53,7 @@ class DynamoThanks:
         return {ref: _thanks_of(mark, texts.get(ref, _REMOVED)) for ref, mark in marks.items()}
 
     def remove_texts(self, refs: Collection[ShareRef]) -> None:
-        """Remove the texts, but not the marks, of these shares' thanks; a repeat is harmless."""
+        """Remove the texts, but not the marks, of these shares' thanks. Calls may be repeated."""
         for ref, thanks in self.find(refs, is_strong=True).items():
             if thanks.text is not None:
                 key, name = keys.thanks_text(ref.packet_id, ref.share_no), _name(ref)
@@ -86,7 +86,7 @@ _KeyOf = Callable[[str, int], dict[str, str]]
 
 
 def _name(ref: ShareRef) -> str:
-    """Return the name of a share's attribute in the row, whose key contains the packet."""
+    """Return the name of a share's attribute in its packet's rows."""
     return f"share_{ref.share_no}"
 
 

@@ -13,7 +13,7 @@ from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, update
 IS_NEWEST = "version = :version"
 _IS_MOVABLE = "#status = :open AND is_loaded = :is_loaded"
 CAN_MOVE = (
-    # Packets that no edit has moved have no version.
+    # A packet has no end_version until an edit moves it.
     f"{_IS_MOVABLE} AND attribute_not_exists(end_version)"
     f" OR {_IS_MOVABLE} AND end_version <= :version"
 )
@@ -37,7 +37,7 @@ class DynamoWindows:
             int(row["starts_at_ms"]),
             int(row["ends_at_ms"]),
             str(row["moved_id"]),
-            int(row.get("old_ends_at_ms", 0)),  # Rows of earlier releases.
+            int(row.get("old_ends_at_ms", 0)),  # Rows of earlier releases lack it.
         )
 
     def move(self, packet_id: str, window: EditedWindow) -> bool:
@@ -48,10 +48,9 @@ class DynamoWindows:
         packet = items.packet_of(row)
         rules, ends_at_ms = packet.rules, packet.expires_at_ms
         if "asked_ends_at_ms" not in row and ends_at_ms < window.old_ends_at_ms:
-            # In a row from an earlier release, an end that differs from the campaign's end is the
-            # sender's own choice.
+            # In a row from an earlier release, a sender chose any end before the campaign's end.
             rules = replace(rules, ends_at_ms=ends_at_ms)
-        # Try both states: an unloaded packet stays in the load list, but may just have been loaded.
+        # An unloaded packet stays in the load list. Try both, because it may just have been loaded.
         return any(
             self._dynamo.write(self._moved(packet_id, rules, window, is_loaded=is_loaded))
             for is_loaded in (False, True)
@@ -67,7 +66,7 @@ class DynamoWindows:
 
     def _write(self, window: EditedWindow, expression: str, **named: Value) -> None:
         key, version = keys.edited_window(window.campaign_id), window.version
-        # After a newer edit, moving starts again at the first packet.
+        # A newer edit starts again at the campaign's first packet.
         self._dynamo.update(
             self._packets, key, expression, condition=IS_NEWEST, version=version, **named
         )

@@ -41,7 +41,7 @@ class DynamoWorkLists:
         self.windows = DynamoWindows(dynamo)
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets sent before *until_ms* whose load is unconfirmed."""
+        """Return ids of packets sent before *until_ms* that may not be loaded into the cache."""
         return self._packet_ids("load", until_ms, limit)
 
     def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
@@ -81,7 +81,7 @@ class DynamoWorkLists:
             if key == keys.packet(packet_id):
                 ids.append(packet_id)
             else:
-                # Such a row is forged, and must not block the others.
+                # The row is forged. Hide it, so that it does not block the others.
                 self._delay(self._packets, key, until_ms + _ASIDE_MS)
         return ids
 
@@ -91,7 +91,7 @@ class DynamoWorkLists:
         )
 
     def _oldest(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:
-        """Return the oldest rows: an equal part from each shard, then more from longer shards."""
+        """Return the oldest rows: equally many per shard, then more from shards that have more."""
 
         def query(shard: int, count: int) -> list[dict[str, Any]]:
             return self._dynamo.query_some(
@@ -110,5 +110,5 @@ class DynamoWorkLists:
         spare = limit - sum(len(rows) for rows in by_shard.values())
         if full and spare >= len(full):
             by_shard |= {shard: query(shard, fair + spare // len(full)) for shard in full}
-        # Sort by age, so that not always the same shard is last if time runs out.
+        # Sort by age. Otherwise the last shard would always lose out when time is short.
         return sorted(chain(*by_shard.values()), key=_work_at_ms)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redpacket.campaigns.model import AudienceMode
 
 EMPTIED_KEPT_MS = 1_000
-"""Milliseconds for which a process may treat a packet as emptied. Only after this time does
+"""Milliseconds for which a process may remember that a packet is emptied. Only after this time does
 lua/packet_amend.lua offer a returned number.
 """
 
@@ -21,8 +21,8 @@ lua/packet_amend.lua offer a returned number.
 class GrabStatus(StrEnum):
     """Results of `lua/packet_grab.lua`, in order of precedence.
 
-    The claim cache adds two: PACKET_ALTERED if no loader wrote the packet's state or key, and
-    PACKET_GATED if the packet has rules that are still unchecked.
+    The claim cache adds two: PACKET_ALTERED if no loader wrote what the packet's key contains, and
+    PACKET_GATED if the caller must check the packet's rules first.
     """
 
     ALREADY_CLAIMED = "already_claimed"
@@ -37,13 +37,13 @@ class GrabStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GrabOutcome:
-    """The cache's answer; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
+    """The cache's answer to a grab; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
 
-    *terms* has the stored form and is set for these two, for PACKET_GATED, and for PACKET_EMPTIED
-    if known. *shard* is the shard to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain*
-    is false, the cache may have lost this user's share, so only the ledger may refuse the user.
+    *terms*, in stored form, is set for both of them, for PACKET_GATED, and for refusals if known.
+    *shard* is the shard to load after PACKET_NOT_LOADED or PACKET_ALTERED. If *is_certain* is
+    false, the cache may have lost this user's share, so only the ledger may refuse the user.
     *is_last* means that the shard has no other share left. *is_closed* means that the packet grants
-    no new claim, so an interrupted claim fails.
+    no new claims, so an interrupted claim fails.
     """
 
     status: GrabStatus
@@ -70,10 +70,10 @@ class AdmitStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdmitOutcome:
-    """The cache's answer to an admission; *number* depends on the status.
+    """The cache's answer to a request for admission; the meaning of *number* depends on *status*.
 
-    ADMITTED: end of the admission in ms. CROWDED: end of the earliest admission in ms.
-    ALREADY_CLAIMED: share number. Otherwise 0. *shard* is as in GrabOutcome.
+    ADMITTED: time when the admission ends. CROWDED: time when the earliest admission ends.
+    ALREADY_CLAIMED: share number. Other statuses: 0. After PACKET_NOT_LOADED, load *shard*.
     """
 
     status: AdmitStatus
@@ -90,12 +90,12 @@ class Admission:
 
 
 NO_LIMIT = 10**9
-"""Number above the share count of any campaign."""
+"""Quota that no user can reach, because no campaign has so many shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Limit for one user's shares over all packets of a campaign, with the audience mode."""
+    """Maximum shares of one user in a campaign's packets, and the campaign's audience mode."""
 
     campaign_id: str
     count_max: int
@@ -116,7 +116,7 @@ class QuotaStatus(StrEnum):
 class ShareRef:
     """Reference to one share of one packet.
 
-    *claimer* has the claimer's token data, if known, and *said_at_ms* the first message's time.
+    *claimer* has the user's token data, if known. *said_at_ms* is the time of the first message.
     """
 
     packet_id: str
@@ -126,7 +126,7 @@ class ShareRef:
 
     @property
     def name(self) -> str:
-        """The name of the share in logs."""
+        """Name of the share in logs."""
         return f"share {self.share_no} of {self.packet_id}"
 
 
@@ -139,11 +139,11 @@ class ShareStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The durable state of one share; *claimer* is None if it was refunded.
+    """The durable state of one share; *claimer* is None if the share was refunded.
 
-    *decided_at_ms* is the time of the claim or refund, *settled_at_ms* the time of the credit.
-    *is_last* means that no other share was left, so this settlement tries to close the packet.
-    *refund_no* is the first share of the refunded chunk. *via* is the user who shared the link.
+    *decided_at_ms* is the time of the claim or refund, and *settled_at_ms* that of the credit.
+    *is_last* means that no other share was left, so settling this one tries to close the packet.
+    *refund_no* is the first share number of the refund. *via* is the user who shared the link.
     """
 
     packet_id: str
@@ -171,7 +171,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Claimer:
-    """Row for a user's share of a packet, which prevents a second share (I4)."""
+    """Row that records a user's share of a packet and prevents a second share (I4)."""
 
     packet_id: str
     user_id: str
@@ -193,7 +193,7 @@ class RecordStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Claimed share; *is_new* is False if the user already owned it."""
+    """Claimed share; *is_new* is False if the user already owned the share."""
 
     share: Share
     is_new: bool

@@ -18,19 +18,19 @@ class RecoveryPoint(Enum):
 
 
 def recovery_point(packet: Packet) -> tuple[RecoveryPoint, int]:
-    """Return the next step of a packet's closing, and the shard for this step."""
+    """Return the next step of closing a packet, and the shard that this step handles."""
     passed, shard = divmod(packet.closing_step, shard_count(packet.packet_id))
     return RecoveryPoint(min(passed, RecoveryPoint.PACKET_TO_CLOSE.value)), shard
 
 
 def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
-    """Return the final sums of the shard with these shares; None while a share can still change."""
+    """Return a shard's final sums, or None while one of its *share_count* shares can change."""
     claimed = [share for share in shares if share.status is ShareStatus.CLAIMED]
     refunded = [share for share in shares if share.status is ShareStatus.REFUNDED]
     is_whole = len(shares) == share_count
     if not is_whole or any(share.settled_at_ms is None for share in claimed):
         return None
-    # Take even a shard's only claim, because other shards may have claims to compare it with.
+    # Include a shard's only claim, because claims of other shards may be compared with it.
     best = min(claimed, key=luck_of, default=None)
     return PacketEnd(
         claimed_count=len(claimed),

@@ -1,4 +1,4 @@
-"""Edited window of a campaign, which its packets follow."""
+"""Window that an edit gave a campaign; the sweep moves the campaign's packets into it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EditedWindow:
-    """Window that the edit *version* set; the campaign's packets up to *moved_id* have followed.
+    """Window that edit *version* set; the campaign's packets up to *moved_id* are in it.
 
-    *old_ends_at_ms* was the campaign's end before the first edit that packets followed.
+    *old_ends_at_ms* is the campaign's end before the first edit that moved packets.
     """
 
     campaign_id: str

@@ -13,7 +13,7 @@ from binascii import Error as NotBase64
 from redpacket.packets.errors import GrabTokenInvalid
 
 LIFE_MS = 60_000
-"""Milliseconds of one admission. After this time the place is free and the user must grab again."""
+"""Milliseconds that an admission lasts. After this time, the user must grab again."""
 
 _TIME_BYTES = 6
 _TAG_BYTES = 15

@@ -21,10 +21,10 @@ PACKET_COUNT_MAX = 100
 """Maximum shares of a packet without a campaign."""
 
 SHARDS_MAX = 64
-"""Maximum number of shards, because a late grab may query all of them."""
+"""Maximum shards per packet. A late grab may query all of them."""
 
 SMALL_MAX = 100
-"""Largest share count for which a record page reads all shares, about 25 KB."""
+"""Maximum shares of a packet for which a record page reads all shares, about 25 KB."""
 
 
 class Kind(StrEnum):
@@ -44,8 +44,8 @@ class Opening(StrEnum):
 class PacketStatus(StrEnum):
     """State of a packet; EMPTIED is computed, the others are stored.
 
-    CLOSED is final: every share is decided and every claim settled. Users see a fully claimed
-    packet as EMPTIED. UNPAID holds no money until its payment sets it to OPEN, or it is CANCELLED.
+    CLOSED is final: every share is decided and every claim is settled. Users see a fully claimed
+    packet as EMPTIED. An UNPAID packet has no money; it becomes OPEN when paid, or CANCELLED.
     """
 
     UNPAID = "unpaid"
@@ -60,10 +60,10 @@ class PacketStatus(StrEnum):
 class Rules:
     """Conditions for claiming a share; fixed at send.
 
-    Without *recipients* everyone with the link may claim. The words must match a *passphrase*
-    (口令) by *passphrase_threshold* percent. *campaign_id* names the campaign whose quota and
-    window apply. *starts_at_ms* and *ends_at_ms* are the sender's own limits within the window.
-    Shares with a *prize_id* are won and can't be grabbed. *chat_id* limits claims to that chat.
+    Without *recipients*, everyone with the link may claim. The user's text must match a
+    *passphrase* (口令) by *passphrase_threshold* percent. *campaign_id* names the campaign whose
+    quota and window apply; *starts_at_ms* and *ends_at_ms* are the sender's limits within this
+    window. Shares with a *prize_id* are won, not grabbed. *chat_id* limits claims to that chat.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -77,7 +77,7 @@ class Rules:
     chat_id: str | None = None
 
     def window_in(self, starts_at_ms: int, ends_at_ms: int) -> tuple[int, int]:
-        """Return the packet's start and end while its campaign has this window."""
+        """Return the packet's start and end, given the start and end of its campaign."""
         return max(starts_at_ms, self.starts_at_ms), min(ends_at_ms, self.ends_at_ms)
 
     @property
@@ -92,7 +92,7 @@ class Rules:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether any user may take a share in one step, without a check of rules."""
+        """Return whether the cache may grant any user a share at once, without a rule check."""
         return replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None) == Rules()
 
 
@@ -114,12 +114,12 @@ class PacketEnd:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """Packet row, of which only the end, the state and the payment time change after the send.
+    """Packet row. After the send, only its window, state and payment time change.
 
-    *sent_ends_at_ms* is the original end of a packet that ended early, for repeats of the send.
-    *closing_step* counts the shards that closing has finished; in the next shard, shares up to
-    *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
-    starts at *paid_at_ms*. *pay_channel* and *pay_method* have the values of
+    *sent_ends_at_ms* is the original end of a packet that ended early; retries of the send return
+    it. *closing_step* counts finished closing steps (model/closing.py::recovery_point). In the
+    shard of the next step, shares up to *closing_no* are decided. A packet funded by *payment_id*
+    starts at *paid_at_ms* or later. *pay_channel* and *pay_method* are values from
     payments/model/provider.py, which grabs don't import. *has_card* means that a chat shows the
     packet's state.
     """
@@ -174,7 +174,7 @@ class Packet:
 
     @property
     def follows_campaign(self) -> bool:
-        """Return whether edits of the campaign's window move this packet; prize packets stay."""
+        """Return whether the sweep moves this packet after an edit of the campaign's window."""
         is_open = self.status is PacketStatus.OPEN
         return is_open and self.rules.campaign_id is not None and self.rules.prize_id is None
 
@@ -201,17 +201,17 @@ def shard_count(packet_id: str) -> int:
 
 
 def shard_of_share(packet_id: str, share_no: int) -> int:
-    """Return the shard of a share; consecutive shares rotate so that shards empty evenly."""
+    """Return the shard of a share. Share numbers rotate over the shards, which empty evenly."""
     return (share_no - 1) % shard_count(packet_id)
 
 
 def shard_of_user(packet_id: str, user_id: str) -> int:
-    """Return the user's home shard, where a claim starts; any stable hash works."""
+    """Return the user's home shard, where a claim starts. Any stable hash would do."""
     return crc32(user_id.encode()) % shard_count(packet_id)
 
 
 def other_shards(packet_id: str, user_id: str) -> list[int]:
-    """Return the shards to try after the user's own, ordered to spread users of one shard."""
+    """Return the shards to try after the home shard, in an order that spreads the users."""
     shards = shard_count(packet_id)
     home = shard_of_user(packet_id, user_id)
     first = crc32(user_id.encode()) // shards % (shards - 1)
@@ -229,7 +229,7 @@ def share_numbers(packet: Packet, shard: int) -> range:
 
 
 def partition_count(packet_id: str) -> int:
-    """Return the number of ledger partitions for a packet's shares, a multiple of its shards.
+    """Return how many ledger partitions a packet's shares have, a multiple of its shard count.
 
     A partition accepts about 1,000 write units a second; a settlement needs two (docs/adr/0017).
     """

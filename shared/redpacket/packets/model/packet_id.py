@@ -25,7 +25,7 @@ TAGGED_LENGTH = 31
 CUT = "~"
 
 _TAG_BYTES = 6
-"""Bytes of a tag; one forged tag in 2^48 passes, and its id still finds no packet."""
+"""Bytes of a tag. One forged tag in 2^48 passes, and even then the id finds no packet."""
 
 _KEY_LENGTH_MIN = 32
 
@@ -48,7 +48,7 @@ class PacketIds:
     def parse(cls, text: str) -> PacketIds:
         """Parse `[version:]key[,version:key]`, skipping empty items. Raises ValueError.
 
-        A first key without a version gets the next version after the highest of the others.
+        A first key without a version gets the next version after the other keys' highest version.
         """
         keys: dict[str, bytes] = {}
         first, *others = [*filter(None, text.split(",")), ""]

@@ -1,7 +1,8 @@
 """References that name a packet without its id, because anyone with the id may claim a share.
 
-A reference is the id, encrypted and authenticated with a key that is derived from the seed keys for
-one purpose. The same id has the same reference, so lists and exports can be joined.
+A reference is the id, encrypted and authenticated with a key that is derived from a seed key for
+one purpose. Until a newer seed key is added, an id keeps its reference, so that lists and exports
+can be joined.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def seal(purpose: str, text: str, keys: SeedKeys) -> str:
 
 
 def unseal(purpose: str, sealed: str, keys: SeedKeys) -> str | None:
-    """Return the text in *sealed*, or None if no key of ours sealed it for *purpose*."""
+    """Return the text in *sealed*, or None if none of *keys* sealed it for *purpose*."""
     try:
         content = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
         version, tag = content[:1], content[1 : 1 + _TAG_BYTES]

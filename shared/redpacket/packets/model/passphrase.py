@@ -1,4 +1,4 @@
-"""Comparison of a passphrase (口令) with typed text or a speech transcript."""
+"""Comparison of a passphrase (口令) with the text that a user entered or dictated."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ THRESHOLD_DEFAULT = 80
 """Percentage that allows one wrong sound in 恭喜发财 but rejects other phrases of this length."""
 
 _TOLERANT_WEIGHT_MIN = 8
-"""Minimum weight for tolerance, four syllables or eight letters; shorter phrases must match."""
+"""Minimum weight of a phrase that similar text may match: four syllables or eight letters."""
 
 _DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
 """Chinese digits that users type or dictate one by one, such as 八八四八 for 8848."""
 
 
 def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> bool:
-    """Return whether *entered*, which must not be empty, matches *phrase* in any script and digits.
+    """Return whether *entered* equals *phrase*, regardless of script, digits and punctuation.
 
     Every guess is converted with *simplified*, so that right and wrong guesses take the same time.
     """
@@ -30,7 +30,7 @@ def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> boo
 def is_alike(
     entered: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]
 ) -> bool:
-    """Return whether *phrase* allows tolerance and *entered* is *threshold* percent similar.
+    """Return whether similar text may match *phrase* and *entered* is *threshold* percent similar.
 
     Calls *similarity* only if needed, because its libraries are slow to import.
     """
@@ -45,7 +45,7 @@ def _in_one_script(text: str, simplified: Callable[[str], str]) -> str:
 
 
 def _bears_tolerance(phrase: str) -> bool:
-    """Return whether similar phrases are hard to guess, unlike those for codes and short words.
+    """Return whether similar text may match *phrase*; codes and short words are too easy to guess.
 
     For example, "848" is 86% similar to "8848".
     """

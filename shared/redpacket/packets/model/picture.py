@@ -11,13 +11,13 @@ from hashlib import sha256
 
 PICTURE_BYTES_MAX = 300 * 1024
 PICTURE_SIDE_MAX = 4096
-"""Maximum pixels per side, because phones decode pictures to 4 bytes per pixel, regardless of the
+"""Maximum pixels per side. On a phone, a decoded picture takes 4 bytes per pixel, regardless of the
 file size.
 """
 PICTURE_TYPES = frozenset(("image/png", "image/jpeg", "image/webp"))
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _OWNER_LETTERS = 11
-"""Letters that the ids of one user's covers share; the other 11 letters are random."""
+"""Length of the prefix that the ids of one user's pictures share; 11 random characters follow."""
 PICTURES_PATH = "/pictures/"
 """Path of pictures on the page's origin and on the API's origin."""
 
@@ -41,7 +41,7 @@ _WEBP_KEPT = frozenset((b"VP8X", b"VP8 ", b"VP8L", b"ALPH", b"ICCP"))
 _WEBP_ANIMATION, _WEBP_FLAGS_KEPT = 0x02, 0x30
 
 _Parts = Iterator[tuple[bytes, Sequence[int]]]
-"""Parts to keep from a file, each with the width and height that it states."""
+"""Parts to keep from a file, each with the width and height that the part contains, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ class Picture:
 def picture_of(content: bytes) -> Picture:
     """Return *content* as a picture without metadata, except the orientation of a JPEG.
 
-    Raises ValueError with the reason if the file is not a picture, damaged, animated or too large.
+    Raises ValueError with the reason if the file is not a picture, or is damaged, animated or too
+    large.
     """
     if content.startswith(_PNG_START):
         media_type, chunks = "image/png", _png_parts(content)
@@ -83,7 +84,7 @@ def picture_of(content: bytes) -> Picture:
 
 
 def owner_prefix(owner_id: str) -> str:
-    """Return the prefix that a user's cover ids share, so that an erasure can find the covers."""
+    """Return the prefix of a user's picture ids, so that an erasure can find the pictures."""
     return urlsafe_b64encode(sha256(owner_id.encode()).digest()).decode()[:_OWNER_LETTERS]
 
 
@@ -134,7 +135,7 @@ def _jpeg_parts(content: bytes) -> _Parts:
 
 
 def _orientation(exif: bytes) -> int:
-    """Return the orientation that the first directory states, or 1 (upright)."""
+    """Return the orientation from the first EXIF directory, or 1 (upright)."""
     order = "<" if exif.startswith(b"II") else ">"
     try:
         (start,) = struct.unpack_from(f"{order}I", exif, 4)

@@ -1,4 +1,4 @@
-"""Campaign rain: rounds of packets that open in the same second."""
+"""Rain (红包雨) of a campaign: rounds, each of which opens several packets in the same second."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ SHOWN_MAX = 100
 """Maximum rounds of a campaign that users see at one time."""
 
 CROWD_MAX = 20
-"""Maximum rounds near a new round. Plans made at the same moment do not see each other, so users
-may see more.
+"""Maximum rounds that users see when a planned round appears. Two plans stored at the same moment
+don't count each other, so users may see more.
 """
 
 SHOWN_AFTER_MS = 300_000
-"""Milliseconds after a round's end for which users still see it."""
+"""Milliseconds for which users still see a round after its end."""
 
 ROUND_S_MAX = 600
 """Maximum length of a round in seconds."""
 
 NEAR_MS = SHOWN_AHEAD_MS + SHOWN_AFTER_MS + 1000 * ROUND_S_MAX
-"""Milliseconds before and after a rain within which users may see other rains' rounds with it."""
+"""Milliseconds before and after a rain in which users may see other rains' rounds beside it."""
 
 PODIUM_MAX = 3
-"""Claims on the podium of a round."""
+"""Maximum claims on a round's podium."""
 
 _PACKETS_DEFAULT = 6
 """Default number of packets per round, if the quota allows it."""
@@ -48,7 +48,7 @@ _PACKETS_DEFAULT = 6
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Packets that are open in the same seconds; *podium* has the best claims after the end."""
+    """Packets with the same start and end; *podium* has the best claims after the end."""
 
     starts_at_ms: int
     ends_at_ms: int
@@ -74,7 +74,7 @@ def windows(starts_at_ms: int, seconds: int, rounds: int) -> list[Round]:
 
 
 def is_crowded(rounds: Collection[Round]) -> bool:
-    """Return whether any of *rounds* starts while users see too many rounds that end no later."""
+    """Return whether users see too many rounds that end no later when one of *rounds* appears."""
     ends = sorted(each.ends_at_ms for each in rounds)
 
     def shown_count(each: Round) -> int:
@@ -85,7 +85,7 @@ def is_crowded(rounds: Collection[Round]) -> bool:
 
 
 def default_packets(quota_per_user: int, rounds: int) -> int:
-    """Return the default packets per round within the quota (0: no quota), at least one."""
+    """Return the default packets per round: at least one, and within the quota (0: no quota)."""
     if not quota_per_user:
         return _PACKETS_DEFAULT
     return max(1, min(_PACKETS_DEFAULT, quota_per_user // rounds))

@@ -1,7 +1,7 @@
 """Keys that seal seeds, so that rows, caches, backups and logs don't reveal amounts.
 
 The effective seed is an HMAC-SHA256 of a purpose and the sealed seed, which starts with the key's
-version. Retain a key while any seed is sealed with it.
+version. Keep each key as long as a seed that it sealed is in use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TERMS_KEPT = 256
 
 
 class SeedKeys:
-    """The deployment's seed keys, keyed by version; the newest key seals."""
+    """The deployment's seed keys by version; the newest key seals."""
 
     def __init__(self, keys: Mapping[int, str]) -> None:
         if not keys or not all(1 <= version <= VERSION_MAX for version in keys):
@@ -41,22 +41,22 @@ class SeedKeys:
         return cls({int(version): str(key) for version, key in json.loads(text).items()})
 
     def seal(self, salt: bytes) -> bytes:
-        """Return *salt* as a seed sealed with the newest key."""
+        """Return a sealed seed: *salt* with the newest key's version as its first byte."""
         return bytes([max(self._keys)]) + salt[1:]
 
     def open(self, purpose: str, sealed: bytes) -> bytes:
-        """Return *sealed*'s effective seed for *purpose*, 32 bytes. Raises InvariantViolated."""
+        """Return the effective seed (32 bytes) for *purpose*. Raises InvariantViolated."""
         key = self._keys.get(sealed[0])
         if key is None:
             raise InvariantViolated(f"no seed key has version {sealed[0]}")
         return hmac.digest(key, purpose.encode() + b"\n" + sealed, "sha256")
 
     def sign(self, text: str) -> str:
-        """Return a MAC of a cached text."""
+        """Return the newest key's MAC for a text that is stored in the cache."""
         return _mac(self._keys[max(self._keys)], text)
 
     def has_signed(self, text: str, mac: str) -> bool:
-        """Return whether any key, including a retired one, made *mac* of *text*."""
+        """Return whether any key, old or new, made *mac* for *text*."""
         macs = [_mac(key, text) for key in self._keys.values()]
         return any(hmac.compare_digest(made.encode(), mac.encode()) for made in macs)
 
@@ -68,7 +68,7 @@ class SeedKeys:
     def open_terms(self, packet_id: str, terms: Terms) -> Terms:
         """Return *terms* with the effective seed, or unchanged if the key is unknown.
 
-        No amount can be computed from unchanged terms, but the packet does not block other reads.
+        Terms with an unknown key yield no amounts, but the packet does not block other reads.
         """
         if terms.seed or terms.sealed[0] not in self._keys:
             return terms

@@ -6,7 +6,7 @@ from redpacket.packets.model.packet_id import RANDOM_LENGTH, TAGGED_LENGTH
 
 
 def claim_cache(packet_id: str) -> str:
-    """Return the key of a packet's hash; the braces keep all its keys in one slot.
+    """Return the key of a packet's hash; the braces keep all keys of the packet in one slot.
 
     Increment the 4 with each change of the hash's layout (lua/lib/state.lua), so that older hashes
     are ignored and packets are loaded again. To save memory, the key omits the id's key version and
@@ -16,7 +16,7 @@ def claim_cache(packet_id: str) -> str:
 
 
 def admitted(packet_id: str) -> str:
-    """Return the key of users admitted to a two-step packet, sorted by the admission's end."""
+    """Return the key of the users admitted to a two-step packet, by the end of the admission."""
     return f"{claim_cache(packet_id)}:admitted"
 
 

@@ -1,4 +1,4 @@
-"""Encoding of a packet's constants, the middle part of its state (lua/lib/state.lua).
+"""Encoding of a packet's constants: the head, a part of the packet's state (lua/lib/state.lua).
 
 A MAC over the key and the constants prevents an attacker with write access to the cache from
 changing rules or amounts.
@@ -23,9 +23,9 @@ _SPLITS = {letter: split for split, letter in _LETTERS.items()}
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _OPENS, _COUNT = 8, 4
-"""Base-36 digits, enough for the milliseconds of 89 years and for 1,679,615 shares."""
+"""Numbers of base-36 digits, enough for 89 years in milliseconds and for 1,679,615 shares."""
 OPENS_MS_MAX = 36**_OPENS - 1
-"""Remaining life in milliseconds that no key exceeds, so that the packet is open immediately."""
+"""Value of *opens_ms* that opens a packet immediately, because no key lives longer."""
 _TERMS_AT = _OPENS + _COUNT
 _MAC = 11
 
@@ -33,7 +33,7 @@ _HEADS_KEPT = 256
 
 
 class PacketHeads:
-    """Heads of states, which only holders of the seed keys can write."""
+    """Writer and reader of state heads, whose MAC only holders of the seed keys can compute."""
 
     def __init__(self, seeds: SeedKeys) -> None:
         self._seeds = seeds
@@ -51,7 +51,7 @@ class PacketHeads:
         return self._read(key, state[1:].partition("|")[0])
 
     def _read_head(self, key: str, told: str) -> tuple[str, str] | None:
-        # The proof after "@" or "*" belongs to the scripts (lua/lib/state.lua).
+        # The scripts write the proof, which starts with "@" or "*" (lua/lib/state.lua).
         proof = told[len(told.partition("@")[0].rstrip("*")) :]
         mac = told[_TERMS_AT : _TERMS_AT + _MAC]
         head = told[:_TERMS_AT] + told[_TERMS_AT + _MAC : len(told) - len(proof)]

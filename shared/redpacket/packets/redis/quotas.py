@@ -9,7 +9,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _LIFE_MS = 24 * 3600 * 1000
-"""Lifetime in milliseconds after the last grab; later grabs read the ledger again."""
+"""Milliseconds that a key lives after the user's last grab. Later, the ledger is read again."""
 
 _WHOLE = "#"
 

@@ -1,6 +1,6 @@
 """Shards in Redis or Valkey: one hash per shard, and one script per operation.
 
-An unsharded packet is one shard. `use_cases/sharded_claims.py` is the cache of whole packets.
+An unsharded packet is one shard. `use_cases/sharded_claims.py` combines the shards of a packet.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ STATE = "#"
 """Field with a packet's state (lua/lib/state.lua); all other fields are users."""
 
 _GATED = "!"
-"""Mark, after the terms, of a packet with rules."""
+"""Mark after the terms: the packet has rules."""
 _FORGETFUL = "?"
-"""Mark, after the other marks, of a shard whose notes may be lost."""
+"""Mark after the others: the shard may lack notes of its users' shares in other shards."""
 
 _EMPTIED, _CLOSED = "E", "C"
 _REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, _CLOSED: GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
-"""Milliseconds for which the cache answers latecomers; later grabs reload the key from the ledger.
+"""Milliseconds that a key outlives its packet. A later grab loads the packet from the ledger again.
 
 The scripts derive the packet's end from the key's remaining life (lua/lib/open.lua).
 """
 
 _MOVES_MS = 24 * 3600 * 1000
-"""Milliseconds by which the key of a campaign's packet outlives the end that the loader saw.
+"""Additional milliseconds that the key of a campaign's packet lives, because edits move the end.
 
-Edits move the end, and a claim reloads the packet if the key would end earlier (claim_share.py).
+If an edit moves the end further, a claim loads the packet again (claim_share.py).
 """
 
 _SENT, _TOLD = "sent", "told"
-"""Arguments of a load that prove that the hash has every claimer (lua/packet_load.lua)."""
+"""Arguments of packet_load.lua that say why the loaded hash has every claimer."""
 
 _CERTAIN_S = 1.0
 """Seconds for which a process trusts that a packet's hash has every claimer."""
 
 _LIFE_S = 10.0
-"""Seconds for which a process trusts that a server's life matches a packet's mark."""
+"""Seconds for which a process trusts a server life (lua/lib/life.lua) that it has verified."""
 
 _REMEMBERED_MAX = 1_000
 
@@ -65,14 +65,14 @@ _PAIRS_PER_LOAD = 1_000
 """Maximum pairs per script call; ElastiCache Serverless allows 3,999 arguments."""
 
 _SEEN_OPEN_S = 0.1
-"""Seconds after a claim for which the next claim skips the read, because the script checks all."""
+"""Seconds after a claim in which further claims skip the read, because the script also checks."""
 
 _SEEN_MAX = 1_000
 """Maximum packets that a process remembers as open, about 300 KB."""
 
 
 class _Head(NamedTuple):
-    """Packet data that a claim's outcome needs; *at_s* is the time of the last claim."""
+    """Data from a packet's state that outcomes contain; *at_s* is the time of the last claim."""
 
     terms: str
     is_gated: bool = False
@@ -110,7 +110,7 @@ class RedisShards(Cache):
             if outcome.share_no is not None:
                 self._note_open(packet_id, seen, outcome, now_s)
                 return outcome
-            # Read again, because a refusal needs the current state with its marks.
+            # Read after all, because a refusal needs the current state and marks.
             self._seen_open.pop(packet_id, None)
         # Most users lose, and one native read is cheaper than any script (ADR 0002).
         key = keys.claim_cache(packet_id)
@@ -150,7 +150,7 @@ class RedisShards(Cache):
         return GrabOutcome(GrabStatus.PACKET_ALTERED)
 
     def _doubted(self, packet_id: str, user_id: str, outcome: GrabOutcome) -> GrabOutcome:
-        """Mark a refusal as uncertain if the cache may lack a claim of the user."""
+        """Return *outcome*, marked as uncertain if the cache may lack a claim of the user."""
         if outcome.status is not GrabStatus.PACKET_EMPTIED or not outcome.is_certain:
             return outcome
         return replace(outcome, is_certain=self.has_all_claimers(packet_id, user_id))
@@ -189,7 +189,7 @@ class RedisShards(Cache):
         )
 
     def _note_open(self, packet_id: str, head: _Head, outcome: GrabOutcome, now_s: float) -> None:
-        """Record that a packet has just granted a share and has more."""
+        """Remember whether a packet that has just granted a share has more."""
         if outcome.is_last:
             self._seen_open.pop(packet_id, None)
         elif outcome.status is GrabStatus.CLAIMED:
@@ -217,10 +217,10 @@ class RedisShards(Cache):
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
         cache_id, count, proof = packet.packet_id, packet.terms.count, _SENT if is_new else ""
         if shard is not None and is_sharded(packet.packet_id):
-            # This is no proof, because users of this shard may own a share from another shard.
+            # One shard has no proof, because its users may own shares of other shards.
             cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
         elif len(shares) == count:
-            # Outcomes are final: if every share has an outcome, the loaded users are all claimers.
+            # If every share is claimed or refunded, no claimer can be missing.
             proof = _TOLD
         self._load_entry(cache_id, packet, count, shares, marks, proof)
 
@@ -282,7 +282,7 @@ class RedisShards(Cache):
             for user_id, share_no in pairs[start : start + _PAIRS_PER_LOAD]:
                 args += [user_id, share_no]
             answer = self.run(self._load, key, *args)
-            # Keep the first call's server life: if the last call's differs, data was lost.
+            # Keep the server life of the first call: if it differs in the last one, data was lost.
             life = answer.partition(" ")[2] or "?" if life == "-" else life
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
@@ -324,6 +324,6 @@ def _pairs(fields: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _letter(packet: Packet, count: int, shares: Sequence[Share]) -> str:
-    # If all shares are taken, the script sets "emptied", so that late users don't get "expired".
+    # If all shares are claimed, write "O": the script then sets "emptied" instead of "expired".
     claimed_count = sum(share.status is ShareStatus.CLAIMED for share in shares)
     return "O" if packet.status is PacketStatus.OPEN or claimed_count == count else "C"

@@ -1,4 +1,4 @@
-"""Split of a packet's total into shares: a pure function of its terms and secret seed.
+"""Split of a packet's total into shares: a pure function of the packet's terms and secret seed.
 
 `shares.py` divides the total equally, computes each share at its claim (`live.py`), or computes all
 shares at once (`presplit.py`). docs/reference/splits.md specifies each algorithm.

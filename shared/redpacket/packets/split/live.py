@@ -1,7 +1,7 @@
 """Split that computes each share when it is claimed, in constant memory.
 
-Word k of the seed and the remainder before share k determine share k. Cached checkpoints shorten
-the replay.
+Word k of the seed and the remainder before share k determine share k. Cached remainders
+(checkpoints) avoid computing all earlier shares again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from redpacket.packets.split.terms import Terms, Units, units_of
 from redpacket.packets.split.words import WORD_BITS, WORD_MAX, WORDS_PER_BLOCK, word_block
 
 _PACKETS_KEPT = 64
-"""Maximum cached packets, about 20 KB each; an evicted packet is replayed."""
+"""Maximum cached packets, about 20 KB each. An evicted packet is computed again from share 1."""
 
 _CHECKPOINTS_MAX = 64
-"""Maximum checkpoints per packet; 1,000,000 shares have one every 16 blocks, or 16,000 draws."""
+"""Maximum checkpoints per packet. With 1,000,000 shares, one checkpoint covers 16,000 shares."""
 
 _BLOCKS_KEPT = 2
-"""Cached blocks per packet; concurrent claims near a border need both neighboring blocks."""
+"""Cached blocks per packet. Concurrent claims at the border of two blocks need both of them."""
 
 
 def live_amount_fen(terms: Terms, share_no: int) -> int:
@@ -38,7 +38,7 @@ def live_amounts_fen(terms: Terms) -> array[int]:
 
 
 class _Walk:
-    """Reader of a packet's shares, block by block."""
+    """Amounts of a packet's shares, computed block by block."""
 
     def __init__(self, terms: Terms) -> None:
         self._units = units_of(terms)
@@ -47,7 +47,7 @@ class _Walk:
         # Remainders at the start of blocks 0, *stride*, 2 x *stride*, ...
         self._checkpoints = [self._units.total]
         self._stride = 1
-        # The block after the last computed block, because claims arrive nearly in order.
+        # Next block and the remainder at its start, because claims arrive nearly in order.
         self._next = (0, self._units.total)
         self._blocks: dict[int, array[int]] = {}
         self._lock = Lock()
@@ -74,7 +74,7 @@ class _Walk:
         return amounts
 
     def _start_before(self, block_no: int) -> tuple[int, int]:
-        """Return the nearest known block up to *block_no*, and the remainder at its start."""
+        """Return the last block up to *block_no* whose start is known, and the remainder there."""
         place = min(block_no // self._stride, len(self._checkpoints) - 1)
         checkpoint = (place * self._stride, self._checkpoints[place])
         return max(checkpoint, self._next) if self._next[0] <= block_no else checkpoint

@@ -1,6 +1,6 @@
 """Splits that compute all shares at once and shuffle them, so that no position is luckier.
 
-The loops are flat and use arrays, because the first claim of 1,000,000 shares waits for them.
+The loops are flat and use arrays, because a packet's first claim may wait for 1,000,000 shares.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def _shuffle(amounts: array[int], words: Iterator[int]) -> None:
 
 
 def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
-    """Draw each share around the mean of the remainder (二倍均值), rounding twice the mean down.
+    """Draw each share from 0 to twice the remainder's mean (二倍均值), rounded down.
 
-    Rounding favors the last shares slightly; the shuffle corrects this.
+    The rounding slightly favors the last shares. The shuffle then removes this bias.
     """
     # Every share gets the minimum. Draw the extra: up to twice its mean, and within the range that
     # the later shares can absorb.
@@ -60,7 +60,7 @@ def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
 
 
 def _base_double_mean(units: Units, words: Iterator[int]) -> array[int]:
-    """Give each share one of count + 1 equal parts, and split the remainder."""
+    """Give each share one of count + 1 equal parts, and split the rest by double mean."""
     base = units.total // (units.count + 1)
     return _double_mean(replace(units, low=max(base, units.low)), words)
 
@@ -75,7 +75,7 @@ def _bell(units: Units, words: Iterator[int]) -> array[int]:
     low, high, count = units.low, units.high, units.count
     lower = units.total - count * low
     upper = count * high - units.total
-    # The first word that maps to *upper* or more of 0..lower + upper - 1.
+    # The smallest word that maps to *upper* or more in the range 0..lower + upper - 1.
     first_upper = -(-(upper << WORD_BITS) // (lower + upper)) if upper else 0
     twice_lower, twice_upper = 2 * lower, 2 * upper
     amounts = array("Q")

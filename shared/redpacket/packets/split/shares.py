@@ -11,8 +11,8 @@ from redpacket.packets.split.presplit import presplit
 from redpacket.packets.split.terms import Split, Terms, check_possible
 
 _PACKETS_KEPT = 8
-"""Maximum packets whose amounts stay in memory, 8 MB for the largest packet. Splitting again takes
-1 ms for a chat packet and 1 s for 1,000,000 shares.
+"""Maximum packets whose amounts stay in memory; the largest takes 8 MB. Computing them again takes
+1 ms for a packet in a chat and 1 s for 1,000,000 shares.
 """
 
 

@@ -11,13 +11,13 @@ from redpacket.packets.errors import SplitImpossible
 from redpacket.platform.errors import InvariantViolated
 
 SEED_BYTES = 16
-"""Bytes of a seed; 128 random bits can't be found by brute force from a commitment."""
+"""Bytes of a seed. A commitment to 128 random bits can't be reversed by brute force."""
 
 COUNT_MAX = 1_000_000
 """Maximum shares of a campaign's packet."""
 
 UNIT_FEN_MAX = 10_000
-"""Maximum unit: 100 yuan in fen, like the largest banknote. Equal packets can be coarser."""
+"""Maximum unit in fen: 100 yuan, the largest banknote."""
 
 _CANONICAL_VERSION, _SEALED_VERSION = "rp1", "rs1"
 
@@ -35,7 +35,7 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Everything that decides a packet's amounts; immutable once it is funded.
+    """Everything that decides a packet's amounts; immutable once the packet is funded.
 
     *seed* is secret until the packet has ended. The commitment hashes `str(terms)`. Rows and caches
     hold `stored`, with *sealed* in place of *seed* (packets/model/seed_keys.py).
@@ -56,12 +56,12 @@ class Terms:
 
     @property
     def stored(self) -> str:
-        """Stored form for rows and caches; the canonical form if the seed was never sealed."""
+        """Form for rows and caches; equals the canonical form if the seed was never sealed."""
         return self._text(_SEALED_VERSION, self.sealed) if self.sealed else str(self)
 
     @property
     def secret_version(self) -> int | None:
-        """The version of the key that sealed the seed; None if it is not sealed."""
+        """The version of the key that sealed the seed; None if the seed is not sealed."""
         return self.sealed[0] if self.sealed else None
 
     def check_open(self) -> None:
@@ -114,7 +114,7 @@ class Terms:
 
     @property
     def commitment(self) -> str:
-        """SHA-256 of the canonical form in hex, published at the send and checked by the proof."""
+        """SHA-256 of the canonical form in hex, published at the send. The proof must match it."""
         return hashlib.sha256(str(self).encode()).hexdigest()
 
 
@@ -129,7 +129,7 @@ def seed_of(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Terms in units of *unit_fen*: the algorithms' input, except the seed."""
+    """Terms in units of *unit_fen*. With the seed, they are the input of every algorithm."""
 
     total: int
     count: int
@@ -138,13 +138,13 @@ class Units:
 
 
 def units_of(terms: Terms) -> Units:
-    """Return *terms* in units. Raises SplitImpossible with the reason if no split is possible."""
+    """Return *terms* in units. Raises SplitImpossible, with the reason, if no split exists."""
     check_possible(terms)
     return _in_units(terms)
 
 
 def check_possible(terms: Terms) -> None:
-    """Raise SplitImpossible with the reason unless a split by *terms* is possible."""
+    """Raise SplitImpossible, with the reason, if no split satisfies *terms*."""
     if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
         raise SplitImpossible("total_fen, count, share_fen_min and unit_fen must be at least 1")
     unit_fen, units = terms.unit_fen, _in_units(terms)
@@ -171,7 +171,7 @@ def check_possible(terms: Terms) -> None:
 def default_share_fen_max(
     split: Split, *, total_fen: int, count: int, unit_fen: int, cap_fen: int
 ) -> int:
-    """Return the default maximum share: the cap or, for a bell, twice the mean, rounded up."""
+    """Return the default maximum share: the cap, or for a bell at most twice the mean."""
     if split is not Split.BELL:
         return cap_fen
     return min(cap_fen, -(-2 * total_fen // (count * unit_fen)) * unit_fen)

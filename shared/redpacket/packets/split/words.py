@@ -1,8 +1,8 @@
-"""Random numbers from a seed, reproducible in every language: words from SHAKE-256.
+"""Random words from a seed by SHAKE-256, which every programming language can reproduce.
 
 A word maps to low..high, inclusive, by `low + (word * (high - low + 1) >> WORD_BITS)`. The bias is
-below 2^-24 for any amount. Callers inline it: a function call would double the time of a million
-shares.
+below 2^-24 for any amount. Callers inline this formula, because a function call would double the
+time for a million shares.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ WORD_BITS = 64
 WORD_MAX = 2**WORD_BITS - 1
 
 WORDS_PER_BLOCK = 1_000
-"""Words per block; a block is computed without earlier blocks, 8,000 bytes in 20 microseconds."""
+"""Words per block. Computing a block takes 20 microseconds and needs no earlier block."""
 
 
 def seed_words(seed: bytes, count: int) -> array[int]:
@@ -27,5 +27,5 @@ def seed_words(seed: bytes, count: int) -> array[int]:
 
 
 def word_block(seed: bytes, block_no: int, count: int) -> array[int]:
-    """Return the first *count* words of the block for a seed and a number (8 bytes)."""
+    """Return the first *count* words of one block of a seed; the hash also covers *block_no*."""
     return seed_words(seed + block_no.to_bytes(8, "big"), count)

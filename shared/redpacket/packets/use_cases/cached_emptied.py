@@ -11,7 +11,7 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock
 
 HOLDERS_MAX = 500
-"""Shares of the largest packet whose owners are read in one call, about 20 KB."""
+"""Maximum shares of a packet whose owners are read in one call, about 20 KB."""
 
 _SIZE_MAX = 100
 
@@ -23,7 +23,7 @@ class _Emptied:
 
 
 class CachedEmptied:
-    """Cache of small emptied packets that never refuses an owner."""
+    """Cache of emptied packets. It refuses users of small packets, but never an owner."""
 
     def __init__(self, claim_cache: ClaimCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache
@@ -39,7 +39,7 @@ class CachedEmptied:
         if emptied.holders is None:
             holders = self._claim_cache.emptied_by(packet_id)
             if holders is None:
-                self._cache.forget(packet_id)  # a share was released
+                self._cache.forget(packet_id)  # The packet has a free share again.
                 return False
             emptied = _Emptied(is_small=True, holders=holders)
             self._cache.keep(packet_id, emptied)

@@ -1,4 +1,4 @@
-"""Operators' money in campaign packets: audit log entries, and the amount for chosen users."""
+"""Money that operators put into campaign packets: log entries, and amounts for chosen users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chosen_fen(order: SendOrder) -> int:
 
 
 def funding_action(packet: Packet, kind: ActionKind, operator: User) -> Action:
-    """Return the audit log entry for an operator's money in a campaign packet."""
+    """Return the audit log entry for the money that an operator puts into a campaign packet."""
     rules, terms = packet.rules, packet.terms
     facts: dict[str, object] = {"prize_id": rules.prize_id} if rules.prize_id else {}
     facts |= {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}

@@ -18,7 +18,7 @@ from redpacket.platform.user import User
 
 
 class CampaignQuota:
-    """Quota for one user's claim. On exit, the reservation of a rejected claim is released."""
+    """Campaign checks for one user's claim. On exit, a rejected claim's reservation is released."""
 
     def __init__(self, packet_id: str, claimer: User, ports: ClaimPorts) -> None:
         self._packet_id = packet_id
@@ -42,7 +42,7 @@ class CampaignQuota:
         return self._quota(campaign) if campaign else None
 
     def find_closed(self, rules: Rules) -> Rejected | None:
-        """Return the refusal of a packet that is not open in its campaign's window, if any."""
+        """Return the refusal if the packet is not open at this time of its campaign."""
         if campaign := self._campaign(rules):
             now_ms = self._ports.clock.now_ms()
             starts_at_ms, ends_at_ms = rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
@@ -87,7 +87,7 @@ class CampaignQuota:
             self._load_audience(campaign.campaign_id)
             status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
         if status is QuotaStatus.FULL:
-            # Some reservations may have failed or be in flight, so read the ledger's exact count.
+            # Some reservations may belong to unfinished claims, so read the ledger's exact count.
             self._ports.costs.count(self._user_id)
             claimed_count = self._ports.recorder.count_claims(quota.campaign_id, self._user_id)
             status = self._ports.quotas.reserve(
@@ -121,7 +121,7 @@ class CampaignQuota:
         self._ports.load_audience(campaign_id, audience_bucket(self._user_id))
 
     def _release(self, quota: Quota, refusal: Rejected) -> None:
-        """Undo a reservation. A leftover one is harmless: the ledger recounts a full quota."""
+        """Undo a reservation. If this fails, the ledger's count corrects a full quota later."""
         try:
             self._ports.quotas.release(quota, self._user_id, self._packet_id)
             if isinstance(refusal, QuotaExhausted):

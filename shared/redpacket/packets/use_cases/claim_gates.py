@@ -1,4 +1,4 @@
-"""User checks for packets with rules: the rules at a grab (抢), the token at an open (拆)."""
+"""Checks for packets with rules: a grab (抢) checks the rules, an open (拆) checks the token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redpacket.platform.user import User
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PacketRules:
-    """Gate of a grab: checks the rules, and for a two-step packet only admits the user."""
+    """Gate of a grab, which checks the rules. In a two-step packet, a grab only admits the user."""
 
     packet_id: str
     claimer: User

@@ -1,4 +1,4 @@
-"""Ports of grab and open."""
+"""Dependencies of the use cases grab and open."""
 
 from __future__ import annotations
 

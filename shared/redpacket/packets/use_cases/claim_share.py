@@ -37,10 +37,10 @@ from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
 from redpacket.platform.user import User
 
 Admitted_co = TypeVar("Admitted_co", covariant=True)
-"""Admission of a user who takes no share yet; an open never returns one."""
+"""Type of the admission that a gate returns instead of a share; an open has none."""
 
 _LOOK_LIFE_MS = 30_000
-"""After a failover, owners of an emptied packet are recognized again within this time (I5)."""
+"""Milliseconds after a failover in which all owners of an emptied packet are found again (I5)."""
 
 _REFUSALS: dict[GrabStatus, type[Rejected]] = {
     GrabStatus.PACKET_EMPTIED: PacketEmptied,
@@ -53,7 +53,7 @@ class Gate(Protocol[Admitted_co]):
     """Checks for a packet with rules: `PacketRules` for a grab, `TokenCheck` for an open."""
 
     def check(self, rules: Rules, terms: str) -> None:
-        """Raise if the packet refuses this user, who may still own a claim that the cache lost."""
+        """Raise if the packet refuses this user, even if the cache has lost the user's claim."""
 
     def admit(
         self, rules: Rules, terms: str, quota: CampaignQuota
@@ -74,7 +74,8 @@ def grab_packet(
 ) -> Claim | Admission:
     """Grab (抢): return the user's share, or the admission to open a two-step packet.
 
-    Raises NotInvited, PassphraseMismatch, RateLimited, CampaignPaused, and as `ClaimAttempt.run`.
+    Raises the errors of `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited,
+    CampaignPaused.
     """
     ports.logger.count("tried")
     gate = PacketRules(packet_id, claimer, passphrase, ports)
@@ -96,9 +97,9 @@ def open_packet(
 
 @dataclass(eq=False)
 class ClaimAttempt(Generic[Admitted_co]):
-    """One user's attempt at one packet; only a packet with rules calls the *gate*.
+    """One user's attempt to claim a share; the *gate* checks only packets with rules.
 
-    *via* is the user who shared the link. A new claim stores it; a repeat does not change it.
+    *via* is the user who shared the link. A new claim stores it, and a retry does not change it.
     """
 
     packet_id: str
@@ -148,7 +149,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         return entered
 
     def _rules_for_new_claim(self, terms: str) -> Rules:
-        """Check the rules by the gate, and return them; existing owners don't get here."""
+        """Check the rules with the gate, and return them. Existing owners skip this check."""
         rules = _find_rules(self.packet_id, self.ports)
         self.gate.check(rules, terms)
         return rules
@@ -172,7 +173,7 @@ class ClaimAttempt(Generic[Admitted_co]):
             if owned is None and outcome.is_closed:
                 raise PacketExpired
             if owned is None and outcome.is_gated:
-                # The claim was interrupted, or the cache entry is forged.
+                # The claim was interrupted, or the cache entry is forged, so check the rules again.
                 rules = self._rules_for_new_claim(outcome.terms)
                 if refusal := self.quota.find_refusal(rules):
                     raise refusal
@@ -183,7 +184,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         if self.ports.risk and not self.ports.risk.allows(self.claimer):
             self.ports.claim_cache.release(self.packet_id, self.claimer.user_id, share.share_no)
             raise NotInAudience
-        # The cache does not store the quota of an interrupted claim.
+        # Even a claim that was interrupted after the cache's grant counts against the quota.
         rules = _find_rules(self.packet_id, self.ports) if outcome.is_gated else None
         is_new = outcome.status is GrabStatus.CLAIMED
         if rules and is_new and (closed := self.quota.find_closed(rules)):
@@ -197,7 +198,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         try:
             self.ports.payouts.put([share.ref])
         except Unavailable as error:
-            # The claim's row is the outbox: the sweep queues it again within two minutes.
+            # The claim's row is the outbox: the sweep queues the claim within two minutes.
             self.ports.logger.failure("payout_not_queued", error, packet_id=self.packet_id)
         self.ports.logger.count("won")
         return Claim(share, is_new=True)
@@ -208,7 +209,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         if recorded is RecordStatus.SHARE_REFUNDED:
             raise PacketExpired
         if recorded in {RecordStatus.QUOTA_EXHAUSTED, RecordStatus.NOT_IN_AUDIENCE}:
-            # The cache lost a count or missed an edit, or the host denied the user.
+            # The cache lost a reservation or missed an edit, or the host denied the user.
             self.ports.claim_cache.release(packet_id, user_id, share_no)
             if recorded is RecordStatus.QUOTA_EXHAUSTED:
                 raise QuotaExhausted
@@ -275,7 +276,7 @@ class ClaimAttempt(Generic[Admitted_co]):
 
 
 def _find_rules(packet_id: str, ports: ClaimPorts) -> Rules:
-    """Return the packet's rules. Raises PacketNotFound, also for a prize's packet."""
+    """Return the packet's rules. Raises PacketNotFound, also for a prize packet."""
     packet = ports.packets.find_known(packet_id)
     if packet is None or packet.rules.prize_id:
         raise PacketNotFound

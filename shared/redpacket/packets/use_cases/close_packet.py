@@ -40,11 +40,11 @@ class EndPorts:
 
 
 def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
-    """End the shard that share *last_no* emptied; return False if its claims are unsettled."""
+    """End the shard that share *last_no* emptied; return False if the caller must try later."""
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:
-        # Leave it to the sweep, which first updates the cache, so that all owners get their shares.
+        # Leave it to the sweep, which first loads all owners into the cache.
         return False
     shard = shard_of_share(packet.packet_id, last_no)
     shares = ports.packets.list_shard_shares(packet.packet_id, shard)
@@ -68,7 +68,7 @@ def end_shard(
 
 
 def close_if_ended(packet: Packet, end: PacketEnd, ports: EndPorts) -> bool:
-    """Close the packet if all shards have ended; *end* has the sums of the shard that just ended.
+    """Close the packet if all shards have ended; *end* has the sums of the last ended shard.
 
     Raises InvariantViolated if the sums differ from the packet's total.
     """

@@ -1,4 +1,4 @@
-"""Early end (提前结束): closing a packet before its end; the sweep refunds the rest in a minute."""
+"""Early end (提前结束) of a packet, after which the sweep refunds the rest within a minute."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from redpacket.packets.clients.lambda_payments import LambdaPayments
 
 _TRIES = 4
-"""Maximum tries, because a payment may open the packet, and a settlement close it, concurrently."""
+"""Maximum tries. A concurrent payment may open the packet, or a settlement may close it."""
 
 
 def end_own_packet(
     packet_id: str, sender_id: str, *, ports: SendPorts, payments: LambdaPayments
 ) -> Packet:
-    """End a user's packet; a repeat, or a call after the packet's end, has no effect.
+    """End a user's packet unless it has already ended.
 
     Raises PacketNotFound, also for packets of campaigns and prizes, and Unavailable.
     """
@@ -46,9 +46,9 @@ def end_any_packet(
     ports: SendPorts,
     payments: LambdaPayments,
 ) -> Packet:
-    """End a campaign's packet, or any packet if *may_end_all*; the first end logs the reason.
+    """End a campaign's packet, or any packet if *may_end_all*; log *reason* if this call ends it.
 
-    Raises PacketNotFound, also for a prize's packet, and Unavailable.
+    Raises PacketNotFound, also for a prize packet, and Unavailable.
     """
     packet = _find(packet_id, ports)
     campaign_id = packet.rules.campaign_id
@@ -64,7 +64,7 @@ def end_any_packet(
 def _end(
     packet: Packet, action: Action | None, ports: SendPorts, payments: LambdaPayments
 ) -> Packet:
-    """End the packet in the ledger first: if the cache then fails, the sweep closes the packet."""
+    """End the packet in the ledger, then in the cache. If the cache fails, the sweep retries."""
     for _ in range(_TRIES):
         now_ms = ports.clock.now_ms()
         if packet.status is PacketStatus.UNPAID:
@@ -79,7 +79,7 @@ def _end(
     else:
         raise Unavailable(f"packet {packet.packet_id} is being updated concurrently")
     if packet.status is PacketStatus.CLOSING:
-        # Do this also in a repeat, because the cache may have been unavailable before.
+        # Do this in repeated calls, too, because the cache may have been unavailable before.
         _close_cache(packet, ports)
     return packet
 
@@ -89,9 +89,9 @@ def _close_cache(packet: Packet, ports: SendPorts) -> None:
     try:
         for shard in range(shard_count(packet_id)):
             if not cache.is_loaded(packet_id, shard):
-                # Load the closing state: a concurrent load that read the open packet has no effect.
+                # Load the closing state, which a concurrent load of the open packet can't undo.
                 cache.load(packet, [], shard)
-        # Close last, because a concurrent load may have been earlier.
+        # Close last, because a concurrent load may have loaded the open packet before.
         cache.close(packet_id)
     except Unavailable as error:
         ports.logger.failure("cache_not_closed", error, packet_id=packet_id)

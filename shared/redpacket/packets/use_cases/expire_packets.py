@@ -1,7 +1,7 @@
 """Expiry: closing due packets and refunding the remaining shares to their senders.
 
-Runs may be late, repeated, or interrupted. The ledger stores "closing", the cache stops granting
-shares, claims in flight get a grace period, and then the rest is refunded. Packets take turns
+Runs may be late, repeated, or interrupted. A run stores the status "closing", stops the cache from
+granting shares, waits for claims in flight, and then refunds the rest. Packets take turns
 (docs/adr/0023).
 """
 
@@ -41,10 +41,10 @@ PACKETS_PER_SWEEP = 1_600
 PACKETS_PER_READ = 100
 
 TURN_MS = 3_000
-"""Milliseconds for one packet's turn, about 4,500 refunds."""
+"""Milliseconds for one packet's turn, enough for about 4,500 refunds."""
 
 LATE_MS = 600_000
-"""Milliseconds after which an overdue packet of any size comes before small packets."""
+"""Milliseconds after its end at which a packet of any size gets its turn before small packets."""
 
 CLOSE_LATE_MS = 900_000
 """Milliseconds after a packet's end at which a wait for claims or the cache raises an alarm."""
@@ -115,7 +115,7 @@ def expire_packets(
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
     failed_count, refunded_fen, late = closing.failed_count, 0, list[str]()
     while pending:
-        # A packet's turn begins only after its previous turn has ended.
+        # All turns of a round end before the next round begins.
         turns = attempt(
             [_turns(lane, closing_ports) for lane in _lanes(pending, clock.now_ms())],
             lambda turn: (turn, turn.run(TURN_MS)),
@@ -170,11 +170,11 @@ def _begin_close(
             _follow_edit(packet, sweep.work.windows)
         closing = ports.packets.begin_close(packet, ports.clock.now_ms())
     except Exception:
-        # Delay it, so that unreadable packets at the head of the list do not block all others.
+        # Delay the packet, so that bad rows at the head of the list don't block all others.
         sweep.work.delay(packet_id, ports.clock.now_ms())
         raise
     if closing.rules.prize_id or closing.status is not PacketStatus.CLOSING:
-        # Prize packets are not cached. All others here were closed or extended in the meantime.
+        # Prize packets are not cached. Other packets were closed or extended in the meantime.
         return closing
     try:
         ports.cache.close(packet_id)
@@ -185,7 +185,7 @@ def _begin_close(
 
 
 def _follow_edit(packet: Packet, windows: DynamoWindows) -> None:
-    """Move a due packet if its campaign was extended; another sweep may move it too late."""
+    """Extend a due packet if its campaign was extended and the sweep has not yet moved it."""
     window = windows.find(packet.rules.campaign_id or "")
     if window:
         _, ends_at_ms = packet.rules.window_in(window.starts_at_ms, window.ends_at_ms)
@@ -194,7 +194,7 @@ def _follow_edit(packet: Packet, windows: DynamoWindows) -> None:
 
 
 def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:
-    """Return one list of packets per sender, with late packets first, then small ones."""
+    """Return one list of packets per sender. Late packets come first, then small packets."""
     lanes: dict[str, list[Packet]] = defaultdict(list)
     for packet in sorted(packets, key=lambda packet: _place([packet], now_ms)):
         lanes[packet.sender.user_id].append(packet)
@@ -207,7 +207,7 @@ def _place(packets: Sequence[Packet], now_ms: int) -> tuple[bool, int]:
 
 
 def _turns(packets: Sequence[Packet], ports: ClosingPorts) -> Iterator[Closing]:
-    """Yield a turn for each packet of one sender, after refunding small packets together."""
+    """Yield a turn for each packet of one sender; refund small packets together beforehand."""
     for batch in batches(packets):
         closings = [Closing(packet, ports) for packet in batch]
         refund_together(closings, ports)

@@ -1,4 +1,4 @@
-"""Defaults for sends, and this deployment's limits."""
+"""Defaults and deployment limits for sends."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def limit_order(
     page_url: str,
     owner_of: Callable[[str], str | None],
 ) -> SendOrder:
-    """Return *order* with its maximum share (0 means no bound) and its refused fields.
+    """Return *order* with its refused fields, and with the default maximum share if that is 0.
 
     A cover's path becomes a URL. *owner_of* returns the user who uploaded a picture. Refusals are
-    not raised here, so that a repeat gets its first answer even after limits are lowered.
+    not raised here, so that a retry gets the first answer even after limits were lowered.
     """
     limits = (
         ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),

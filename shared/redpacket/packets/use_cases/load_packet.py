@@ -1,4 +1,4 @@
-"""Loading of packets that the cache lost, by one of many callers."""
+"""Loading of packets that the cache lacks. One caller loads while others wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOAD_LIFE_MS = 300
 """Milliseconds until another caller may load; loading a small packet takes 10 ms."""
 
 _LARGE_LOAD_LIFE_MS = 3_000
-"""Milliseconds until another caller may load; loading 20,000 shares takes one second."""
+"""Milliseconds until another caller may load a large shard; 20,000 shares take one second."""
 
 _TRIES = 4
 """Maximum loads per caller. Each load repairs the cache for this user, so a second one is rare."""
@@ -24,7 +24,7 @@ _TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class ShardToLoad:
-    """Shard to load: the cache lacks it or, if *is_behind*, has less than the ledger."""
+    """Shard to load: the cache lacks the shard or, if *is_behind*, claims that the ledger has."""
 
     shard: int
     is_behind: bool
@@ -64,12 +64,12 @@ class CacheLoads:
         except Rejected:
             self._end_turn(shard)
             raise
-        # Not after Unavailable, because all waiting callers would retry one after another.
+        # After Unavailable, keep the turn. Otherwise all waiting callers would fail in sequence.
         self._end_turn(shard)
         return True
 
     def _reload(self, shard: int) -> None:
-        """Reload a shard that is behind the ledger, after loads that may have begun too early."""
+        """Reload a shard that is behind the ledger, once a load that may be outdated has ended."""
         for wait_ms in (*LOAD_WAITS_MS, 0):
             if self._ports.turns.begin_load(self._packet_id, shard, _LOAD_LIFE_MS):
                 self._load(shard)

@@ -1,4 +1,4 @@
-"""Moves of packets' starts and ends after an edit of the campaign's window."""
+"""Sweep step that moves packets' starts and ends after an edit of their campaign's window."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from redpacket.platform.errors import Unavailable
 CAMPAIGNS_PER_SWEEP = 100
 
 PACKETS_AT_ONCE = 100
-"""Packets moved between two checks of the time, and between two stored positions."""
+"""Packets to move before checking the time and storing the position again."""
 
 
 def move_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[int]:
-    """Move the open packets of edited campaigns; return the number of packets per campaign.
+    """Move the open packets of edited campaigns; return the number of moves per campaign.
 
     The next sweep continues after the last stored position.
     """

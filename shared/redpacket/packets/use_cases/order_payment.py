@@ -1,4 +1,4 @@
-"""Order of the payment that funds a packet."""
+"""Ordering of the payment that funds a packet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def order_payment(
     packet: Packet, sender: User, *, payments: LambdaPayments, logger: EventLogger
 ) -> Mapping[str, Any] | None:
-    """Return the payment order for the payer, or None if the outcome is unknown."""
+    """Order the packet's payment, if any. Return it, or None if the outcome is unknown."""
     if packet.payment_id is None or sender.host_id is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Users' own uploaded pictures, which they may use and an erasure removes."""
+"""Pictures that users uploaded. Packets keep their covers, and an erasure removes all pictures."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def keep_cover(packet: Packet, pictures: Pictures) -> None:
 
 
 def blank_pictures(user_id: str, sent: Sequence[Packet], pictures: Pictures) -> None:
-    """Remove all pictures that a user uploaded. Raises Unavailable; a repeat continues.
+    """Remove all pictures that a user uploaded. Raises Unavailable; a retry continues.
 
-    Picture ids of earlier versions do not contain their owner, so find these in the *sent* packets.
+    Ids from earlier releases lack the owner's prefix, so find those pictures in *sent* packets.
     """
     covers = {picture_id_of(packet.cover_url) for packet in sent}
     for picture_id in _own(
@@ -28,7 +28,7 @@ def blank_pictures(user_id: str, sent: Sequence[Packet], pictures: Pictures) -> 
 
 
 def _own(picture_ids: Iterable[str | None], user_id: str, pictures: Pictures) -> Iterator[str]:
-    # A cover on a host of CoverHosts may contain the id of another user's picture.
+    # A cover URL on another host (CoverHosts) may contain the id of another user's picture.
     for picture_id in picture_ids:
         if picture_id and pictures.owner_of(picture_id) == user_id:
             yield picture_id

@@ -1,4 +1,4 @@
-"""Rain planning (红包雨): store the rounds, then fund each packet once; a repeat completes it."""
+"""Rain planning (红包雨): store the rounds, then fund each packet once. A retry completes it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RainOrder:
-    """An operator's request; *whole* has the first start, the round length and the rain's total.
+    """An operator's request; *whole* has the first start, the round length and the total amount.
 
     Without *packets*, each round has as many packets as the quota covers, at most six.
     """
@@ -47,9 +47,8 @@ class RainOrder:
 def plan_rain(order: RainOrder, *, spend_of: SpendOf, rains: DynamoRains, ports: SendPorts) -> Rain:
     """Return the request's rain, planned now or by an earlier call.
 
-    *spend_of* returns the function that counts orders toward the operator's limit, as for
-    `send_packet`. Raises the errors of `send_packet`. A repeat before the first round funds the
-    missing packets.
+    *spend_of* returns the `spend` argument of `send_packet` for the given orders. Raises the errors
+    of `send_packet`. A retry before the first round funds the missing packets.
     """
     request, campaign_id = order.whole.request, order.campaign.campaign_id
     rain = rains.find(campaign_id, request)
@@ -89,7 +88,7 @@ def _planned_id(packet_id: str, _shards: int) -> str:
 
 
 def _packet_orders(order: RainOrder, rain: Rain) -> Iterator[tuple[SendOrder, str]]:
-    """Yield the order of each packet with its planned id."""
+    """Yield the order for each packet with the packet's planned id."""
     planned = [(each, packet_id) for each in rain.rounds for packet_id in each.packet_ids]
     sums = rains_model.shares_of_total(order.whole.total_fen, len(planned))
     whole = order.whole

@@ -50,9 +50,9 @@ def read_proof(
 
 
 def _is_emptied(packet: Packet, packets: PacketReader) -> bool:
-    """Return whether every share is durably claimed, so that the seed decides nothing more."""
+    """Return whether every share is durably claimed, so that revealing the seed helps no user."""
     packet_id, shards = packet.packet_id, range(shard_count(packet.packet_id))
-    # Shares are granted in order, so while a shard's last share is free, skip reading the shard.
+    # Shares are granted in order: read a shard only after its last share has been claimed.
     last = [ShareRef(packet_id, share_numbers(packet, shard)[-1]) for shard in shards]
     if len(packets.list_refs(last)) < len(last):
         return False

@@ -26,8 +26,8 @@ class Record:
     """Packet with a page of its claims and the viewer's own claim.
 
     *is_sender* means that the viewer sent the packet. *luckiest* is set once no claim can follow.
-    Totals of an open large packet count settled claims. Check *shows_amount* and *hides_amounts*
-    before showing amounts.
+    While a large packet is open, the totals count only settled claims. Check *shows_amount* and
+    *hides_amounts* before showing amounts.
     """
 
     packet: Packet
@@ -77,7 +77,7 @@ def read_record(
 def find_present_record(
     packet_id: str, *, packets: DynamoPackets, pages: DynamoPages
 ) -> Record | None:
-    """Return the record of a packet for its chat, from a strongly consistent read."""
+    """Return the record to show in the packet's chat, from a strongly consistent read."""
     packet = packets.find_packet(packet_id)
     return _record_of(packet, None, 0, SMALL_MAX, packets, pages) if packet else None
 
@@ -105,7 +105,7 @@ def _record_of(
 
 
 def _of_winner(record: Record) -> Record:
-    """Return a prize packet's record without other winners and stock. Raises PacketNotFound."""
+    """Return a prize packet's record with only the viewer's wins. Raises PacketNotFound."""
     packet, mine = record.packet, record.mine
     if mine is None:
         raise PacketNotFound
@@ -212,7 +212,7 @@ def _read_large(
 
 
 def _settled_of(packet: Packet, pages: DynamoPages) -> Settled:
-    """Return the sums of an open packet's claims, capped: a retried update may count twice."""
+    """Return an open packet's settled sums, capped because a retried update may count twice."""
     settled = pages.find_settled(packet.packet_id)
     return Settled(min(settled.count, packet.terms.count), min(settled.fen, packet.terms.total_fen))
 
@@ -243,13 +243,13 @@ def _emptied_in_ms(packet: Packet, emptied_at_ms: int | None) -> int | None:
 
 
 def status_of(packet: Packet, *, has_all_claims: bool = False) -> PacketStatus:
-    """Return the status that users see: a packet with all shares taken stays "emptied"."""
+    """Return the status that users see; a packet with all shares claimed remains "emptied"."""
     return PacketStatus.EMPTIED if has_all_claims or packet.is_emptied else packet.status
 
 
 @dataclass(frozen=True, slots=True)
 class SentPacket:
-    """Sent packet with its progress; for an open large packet, this counts settled claims."""
+    """Sent packet with its claims; only settled claims count while a large packet is open."""
 
     item: SentItem
     packet: Packet
@@ -283,7 +283,7 @@ class PacketList(Generic[_Item]):
 
 
 PAGE_SIZE = 20
-"""Items per page; each item costs a read of its packet row."""
+"""Items per page. Each item costs a read of the item's packet row."""
 
 
 def list_sent(

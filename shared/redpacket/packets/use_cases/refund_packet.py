@@ -1,7 +1,8 @@
 """Refund (退款): returning closing packets' remaining shares to their senders, then closing them.
 
 One transaction marks a chunk of shares as "refunded" and credits the sender. A concurrent claim
-cancels it, and the chunk is read again. The packet row stores the progress (docs/adr/0023).
+cancels the transaction, and the shares are read again. The packet row stores the progress
+(docs/adr/0023).
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ OPERATIONS_PER_TRANSACTION = 100
 """DynamoDB's limit on operations in one transaction."""
 
 SHARES_PER_TRANSACTION = 45
-"""Maximum shares per transaction: each needs two operations, and the sender needs two."""
+"""Maximum shares per transaction. Each share needs two operations, and the sender needs two."""
 
 _SHARES_PER_LOOK = 1_000
-"""Shares read between two checks of the time, about one DynamoDB page."""
+"""Shares to read, about one DynamoDB page, before checking the time again."""
 
 _LARGE = 20_000
-"""Share count above which a split takes noticeable time; 1,000,000 shares take two seconds."""
+"""Share count above which a split is slow; a split into 1,000,000 shares takes two seconds."""
 
 _share_no = attrgetter("share_no")
 
@@ -46,7 +47,7 @@ class Progress(Enum):
 
 
 class CircuitBreaker:
-    """Claim cache of one sweep; after a CacheAway it rejects all calls. *turn* serializes calls."""
+    """Claim cache of one sweep. After a CacheAway, all calls fail. *turn* serializes the calls."""
 
     def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:
         self._claim_cache = claim_cache
@@ -74,7 +75,7 @@ class CircuitBreaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosingPorts(EndPorts):
-    """Dependencies of closing; *splitting* serializes the slow splits of large packets."""
+    """Dependencies of closing. The lock *splitting* serializes slow splits of large packets."""
 
     cache: CircuitBreaker
     logger: EventLogger
@@ -94,7 +95,7 @@ class Closing:
         self._known: Sequence[Share] | None = None
 
     def run(self, turn_ms: int) -> Progress:
-        """Run until the packet is closed or its turn is over; every turn makes progress."""
+        """Run until the packet is closed or must wait, or the turn is over with some progress."""
         self._turn_ends_ms = self._ports.clock.now_ms() + turn_ms
         while (place := recovery_point(self.packet))[0] is not RecoveryPoint.PACKET_TO_CLOSE:
             if self._ports.is_over():
@@ -119,7 +120,7 @@ class Closing:
         return shares, self._refunded(self._missing(shares, 0), now_ms)
 
     def accept(self, shares: Sequence[Share], refunded: Sequence[Share]) -> None:
-        """Accept a draft whose *refunded* shares are now in the ledger."""
+        """Take over the result of `draft` after the ledger has stored the *refunded* shares."""
         self.refunded_fen += sum(share.amount_fen for share in refunded)
         self._know([*shares, *refunded])
 
@@ -157,7 +158,7 @@ class Closing:
         return Progress.DONE
 
     def _finish(self, shard: int) -> Progress:
-        """Update the cache and write the shard's sums, or wait; the refund is already durable."""
+        """Update the cache and store the shard's sums after the refund, or return WAITS."""
         packet, ports = self.packet, self._ports
         shares = self._known
         if shares is None:
@@ -187,7 +188,7 @@ class Closing:
         return self._ports.clock.now_ms() >= self._turn_ends_ms
 
     def _split(self) -> None:
-        """Split a large packet unless the time is up: a split can't be interrupted."""
+        """Split a large packet unless the time is up, because a split can't be interrupted."""
         if self.packet.terms.count > _LARGE:
             with self._ports.splitting:
                 if not self._ports.is_over():
@@ -221,7 +222,7 @@ class Closing:
 
 
 def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
-    """Refund a group from `batches` in one transaction, which has no effect if it fails."""
+    """Refund a group from `batches` in one transaction. If it fails, each packet's turn refunds."""
     if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - one packet needs no batch
         return
     now_ms = ports.clock.now_ms()
@@ -233,7 +234,7 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
             if refunded
         ]
         if refunds and not ports.ledger.refund(refunds, now_ms):
-            return  # a concurrent claim
+            return  # A claim was concurrent.
     except Exception:  # noqa: BLE001 - one bad packet must not block refunds of others
         return
     for closing, shares, refunded in drafts:
@@ -245,7 +246,7 @@ def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
     batch: list[Packet] = []
     used = 1  # the sender's balance
     for packet in packets:
-        # A state and a receipt per share, plus the sender's entry.
+        # A row and a receipt per share, and one entry of the sender.
         needed = 2 * packet.terms.count + 1
         if is_sharded(packet.packet_id):
             needed = OPERATIONS_PER_TRANSACTION

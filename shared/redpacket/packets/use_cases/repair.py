@@ -15,10 +15,10 @@ from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import InvariantViolated, Unavailable
 
 REPAIR_AFTER_MS = 60_000
-"""Milliseconds after which an unsettled claim or unfinished load counts as interrupted."""
+"""Milliseconds after which an unsettled claim or an unconfirmed load counts as interrupted."""
 
 REQUEUE_PAUSE_MS_MAX = 3_600_000
-"""Maximum milliseconds between two requeues of one claim."""
+"""Maximum milliseconds until a claim is requeued again."""
 
 ROWS_PER_SWEEP = 800
 
@@ -28,7 +28,7 @@ def requeue_claims(
 ) -> Attempts[ShareRef]:
     """Requeue claims that wait for a settlement or closing, after 1, 2, 4 ... minutes.
 
-    Grab functions may write to this work list, so an unreadable row is set aside for an hour.
+    A compromised grab function could fill this work list, so an unreadable row waits for an hour.
     """
     work, clock, turn = ports.work, ports.clock, Lock()
 
@@ -74,9 +74,9 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 
 
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
-    """Load packets without a confirmed load after a minute, and keep their covers.
+    """Load packets whose load is unconfirmed after a minute, and keep their covers.
 
-    Each packet gets one attempt: its refund must not wait for the cache, and a grab can load it.
+    Each packet gets one attempt. A refund must not wait for the cache, and a grab also loads.
     """
     work, packets, clock = ports.work, ports.packets, ports.clock
     cache = CircuitBreaker(ports.claim_cache, Lock())

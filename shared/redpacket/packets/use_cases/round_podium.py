@@ -1,6 +1,6 @@
-"""Podium of a round: the best claims in all its packets.
+"""Podium of a rain's round: the best claims in all packets of the round.
 
-The terms determine the amounts, so only the rows of the largest shares are read.
+The terms determine the amounts, so in large packets only the rows of the largest shares are read.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from redpacket.packets.ports import PacketReader
 from redpacket.packets.split import amounts_fen
 
 _SHARES_MAX = 200_000
-"""Maximum shares of a round; computing their amounts takes less than a second."""
+"""Maximum shares of a round for which the amounts are computed, in less than a second."""
 
 _BATCH, _BATCHES_MAX = 100, 10
-"""Rows per batch, and maximum batches, to read until enough large shares are claimed."""
+"""Rows per batch, and maximum batches to read before giving up on finding enough claims."""
 
 
 def best_of_round(packets: Sequence[Packet], reader: PacketReader) -> tuple[Share, ...]:
     """Return the best claims among the packets of an ended round, best first.
 
     After the end, `amounts_shown` hides no amount. A round with more than 200,000 shares has no
-    podium if one page can't hold a packet's claims.
+    podium if the claims of one of its packets don't fit on one page.
     """
     claims: dict[ShareRef, Share] = {}
     is_whole = True

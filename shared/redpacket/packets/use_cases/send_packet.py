@@ -36,10 +36,10 @@ _TRIES = 8
 class SendOrder:
     """A sender's request.
 
-    *life_ms* counts from *starts_at_ms*, of which a past time means now. Only with a *campaign* can
-    it be None; then the campaign's end applies. With a *payment_id* the packet is unpaid until the
-    payment succeeds. *own_picture_id* is the sender's picture in *cover_url*. *refused_fields*
-    reject a new request.
+    *life_ms* counts from *starts_at_ms*; a past start means now. With a *campaign*, *life_ms* may
+    be None, and the packet ends with the campaign. With a *payment_id*, the packet is unpaid until
+    the payment succeeds. *own_picture_id* is the sender's own picture in *cover_url*. A new request
+    with *refused_fields* is rejected.
     """
 
     sender: User
@@ -85,13 +85,13 @@ class SendPorts:
 def send_packet(order: SendOrder, *, spend: Spend | None = None, ports: SendPorts) -> Packet:
     """Return the request's packet, created now or by an earlier call.
 
-    *spend* returns the operator's allowance after this send, and raises Forbidden above the limit.
+    *spend* returns the operator's allowance after this send, or raises Forbidden above the limit.
 
     Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
-    IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have moved money; a retry returns
-    the outcome.
+    IdempotencyKeyReused, Busy, Unavailable. Only after Unavailable may money have moved. A retry
+    returns the outcome.
     """
-    # The funding transaction checks the campaign's status, so a repeat gets its first answer.
+    # Only the funding transaction checks the campaign's status, so retries get the first answer.
     packet_id = ports.new_id(
         shards_for(order.count, ports.shard_share_count) if order.campaign else 1
     )
@@ -110,7 +110,7 @@ def send_packet(order: SendOrder, *, spend: Spend | None = None, ports: SendPort
         ports.claim_cache.load(packet, [], is_new=True)
         ports.packets.mark_loaded(packet)
     except Unavailable as error:
-        # The first grab or the sweep will load the packet; a repeat or the sweep keeps its picture.
+        # The first grab or the sweep will load the packet; a retry or the sweep keeps its picture.
         ports.logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
 
@@ -203,7 +203,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
 
 
 def sent_before(packet_id: str, packets: PacketReader) -> Packet:
-    """Return the packet of an earlier request. Raises Unavailable if a restore has lost it."""
+    """Return an earlier request's packet. Raises Unavailable if a restore lost the packet."""
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise Unavailable(f"the ledger has the request of {packet_id} but not the packet")

@@ -1,4 +1,4 @@
-"""Settlement (入账): crediting claims to their users, with several transactions in parallel.
+"""Settlement (入账): crediting claims to users, in several parallel transactions.
 
 Claims of different users have no row in common. Settling the last claim closes the packet.
 """
@@ -23,14 +23,14 @@ Item = TypeVar("Item", ShareRef, Share)
 Result = TypeVar("Result")
 
 CLAIMS_PER_TRANSACTION = 10
-"""Claims per transaction; larger ones conflict more often, and delay every claim in them."""
+"""Claims per transaction. Larger transactions conflict more often and then delay more claims."""
 
 CLAIMS_PER_READ = 100
 
 ASK_AGAIN_S = 2
-"""Seconds until closing is retried if the last claim settles before earlier ones."""
+"""Seconds until closing is retried if the last claim settles before earlier claims."""
 ASKED_AGAIN_MS = 30_000
-"""Milliseconds after which only the sweep retries, because claims normally settle in seconds."""
+"""Milliseconds after a claim at which only the sweep retries; most claims settle in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def settle_claims(
     failed: set[ShareRef] = set()
     for start in range(0, len(pending), CLAIMS_PER_READ):
         chunk = pending[start : start + CLAIMS_PER_READ]
-        # Read packets first, so that every claim of a closed packet reads as settled.
+        # Read packets before claims: if a packet is closed, its claims are then read as settled.
         loaded, away = _packets_of(sorted({ref.packet_id for ref in chunk}), packets, logger)
         sent = {packet.packet_id: packet for packet in loaded}
         failed |= {ref for ref in chunk if ref.packet_id in away}
@@ -89,7 +89,7 @@ def settle_claims(
         def end(pair: tuple[Share, Packet]) -> None:
             _end_packet(*pair, ports)
 
-        # In parallel, because all shards may end in one batch, each with hundreds of pages.
+        # Close in parallel, because a batch may end all shards, each with hundreds of pages.
         in_parallel(end, last)
         if announce_claims:
             paid_now = [share for ref, share in shares.items() if ref not in failed]
@@ -111,11 +111,11 @@ def _announce(
 def _each(
     do: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], logger: EventLogger
 ) -> list[Result]:
-    """Call *do* for all items at once, or for each alone if that fails, as for a forged claim."""
+    """Call *do* for all items. If that fails, call it for each, so that only the bad items fail."""
     try:
         return do(items)
     except Unavailable:
-        raise  # If a dependency is unavailable, each item would also fail alone.
+        raise  # If a dependency is unavailable, single items would fail, too.
     except Exception as error:  # noqa: BLE001 - a forged row may break any reader
         if len(items) == 1:
             logger.failure("claim_refused", error, claim=items[0].name)
@@ -187,7 +187,7 @@ def _batches(payable: Sequence[Share]) -> list[Sequence[Share]]:
 
 
 def _pay(batch: Sequence[Share], ports: SettlePorts) -> set[ShareRef]:
-    """Credit a batch and return the unpaid refs; retry conflicting claims one by one."""
+    """Credit a batch and return the unpaid claims; retry conflicting claims one by one."""
     ledger, now_ms = ports.ledger, ports.clock.now_ms()
     unpaid: set[ShareRef] = set()
     left = [(share, _transfer(share, now_ms)) for share in batch]
@@ -213,12 +213,12 @@ def _add_settled(paid: Iterable[Share], sent: Mapping[str, Packet], ports: Settl
         try:
             ports.pages.add_settled(packet_id, Settled(len(amounts_fen), sum(amounts_fen)))
         except Unavailable as error:
-            # Don't fail: the page only shows too low a total until the packet ends.
+            # Don't fail. The page only shows too low a total until the packet is closed.
             ports.logger.failure("sums_not_kept", error, packet_id=packet_id)
 
 
 def _still_unsettled(refs: set[ShareRef], packets: PacketReader) -> set[ShareRef]:
-    """Return the refs that are still unpaid; a duplicate delivery may have paid the others."""
+    """Return the claims that are still unpaid; a duplicate delivery may have paid the others."""
     shares = packets.list_refs(sorted(refs, key=lambda ref: (ref.packet_id, ref.share_no)))
     return {share.ref for share in shares if share.settled_at_ms is None}
 
@@ -253,7 +253,7 @@ def _is_closed(share: Share, packet: Packet, ports: SettlePorts, *, may_wait: bo
     try:
         return close_emptied(packet, share.share_no, ports)
     except Contended:
-        # If several packets of a sender empty at the same time, they conflict on the sender's row.
+        # Closing several packets of one sender at the same time conflicts on the sender's row.
         if may_wait:
             return False
         raise

@@ -25,13 +25,13 @@ def settle_or_delay(
     announce_claims: Callable[[Sequence[Share]], None] | None,
     ports: SettlePorts,
 ) -> set[ShareRef]:
-    """Settle or delay the claims; return the claims to redeliver, none while payouts are off."""
+    """Settle the claims, or delay them while payouts are off; return the claims to redeliver."""
     refs = list(refs)
     if not is_on(Switch.PAYOUT):
         delay_claims(refs, payouts=ports.payouts, logger=ports.logger, now_ms=ports.clock.now_ms())
         return set()
     unpaid = settle_claims(refs, announce_claims=announce_claims, ports=ports)
-    # Pay first: if a profile fails, the redelivered message finds its claim already paid.
+    # Pay first: if saving a profile fails, the redelivered message finds the claim already paid.
     return unpaid | save_claimer_profiles(
         refs, profiles=profiles, logger=ports.logger, in_parallel=ports.in_parallel
     )
@@ -40,9 +40,9 @@ def settle_or_delay(
 def delay_claims(
     refs: Iterable[ShareRef], *, payouts: PayoutQueue, logger: EventLogger, now_ms: int
 ) -> set[ShareRef]:
-    """Queue *refs* again for later, before the old messages are acknowledged; return no failures.
+    """Queue *refs* again with a delay, before SQS deletes the old messages; return no failures.
 
-    The delay equals the youngest claim's wait until now, so a long pause costs few calls.
+    The delay is the time since the youngest claim's first message, so a long pause costs few calls.
     """
     pending = list(dict.fromkeys(refs))
     age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in pending)

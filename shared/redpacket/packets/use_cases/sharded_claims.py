@@ -1,4 +1,4 @@
-"""Sharded claim cache: users start at their home shard and try others once it is emptied.
+"""Sharded claim cache: users start at their home shard, and try others after it is emptied.
 
 The cache stores each shard like a packet, in a separate slot; money, terms and share numbers belong
 to the whole packet. Before a share from another shard becomes durable, it is noted in the user's
@@ -51,12 +51,12 @@ class _Found(Generic[Outcome]):
 
 
 class ShardedClaims:
-    """ClaimCache implementation; calls for an unsharded packet pass straight through."""
+    """ClaimCache implementation, which passes calls for an unsharded packet to its only shard."""
 
     def __init__(self, shards: ShardCache, *, clock: Clock) -> None:
         self._shards = shards
         self._clock = clock
-        # Shards to skip. CachedEmptied has the owners of small packets, which are never sharded.
+        # Emptied shards to skip. CachedEmptied does this for small packets, which have no shards.
         # The cache offers a returned number only after this time (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
@@ -82,7 +82,7 @@ class ShardedClaims:
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Admit to the first shard with shares left; each shard has a part of *admitted_max*."""
+        """Admit to the first shard with shares left; the shards divide *admitted_max*."""
         if not is_sharded(packet_id):
             return self._shards.admit(
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
@@ -123,8 +123,8 @@ class ShardedClaims:
                 if home != of_share:
                     notes[home][share.claimer.user_id] = -share.share_no
         for number in range(shard_count(packet_id)) if shard is None else (shard,):
-            # The shares of one shard don't include its users who own a share of another shard. The
-            # start does not exclude such users, because edits move it.
+            # A single shard's *shares* omit users of the shard who own a share of another shard.
+            # Even before the start there may be such users, because edits move the start.
             is_whole = shard is None
             self._shards.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
             self._emptied.forget(shard_id(packet_id, number))
@@ -132,7 +132,7 @@ class ShardedClaims:
             self._shards.note(shard_id(packet_id, home), numbers)
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
-        """Check the home shard, in which claims from other shards are noted before they count."""
+        """Check the home shard, which notes claims of other shards before they are durable."""
         cache_id = packet_id
         if is_sharded(packet_id):
             cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
@@ -143,7 +143,7 @@ class ShardedClaims:
         return self._shards.is_loaded(cache_id, 0)
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
-        """Remove a number and its note from a user who does not own it."""
+        """Remove a number, and its note in the home shard, from a user who does not own it."""
         if not is_sharded(packet_id):
             self._shards.revoke(packet_id, user_id, share_no)
             return
@@ -153,7 +153,7 @@ class ShardedClaims:
             self._shards.revoke(shard_id(packet_id, shard), user_id, number)
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
-        """Replace a number with the user's durable number, in whichever shards they are."""
+        """Replace a number with the user's durable number; both may be in any shard."""
         if not is_sharded(packet_id):
             self._shards.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
@@ -171,7 +171,7 @@ class ShardedClaims:
             self._shards.release(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
-        # Release the number before its note: if this is interrupted, the note leads here again.
+        # Release the number before its note. After an interruption, the note leads here again.
         self._shards.release(shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
         if of_share != home:
             self._shards.revoke(shard_id(packet_id, home), user_id, -share_no)
@@ -213,7 +213,7 @@ class ShardedClaims:
     ) -> GrabOutcome:
         """Note the number in the home shard, then return a shard's outcome as the packet's."""
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            # Omit the terms, because with terms the caller would treat the packet as small.
+            # Omit the terms, so that the caller doesn't add the packet to CachedEmptied.
             return GrabOutcome(outcome.status)
         if outcome.share_no is None:
             return replace(outcome, shard=shard)
@@ -231,7 +231,7 @@ def _cache_ids(packet_id: str) -> list[str]:
 
 
 def _number(packet_id: str, shard: int, share_no: int) -> int:
-    """Return a share's number in a shard: local if the share belongs to it, else negative."""
+    """Return a share's number in a shard: local for a share of this shard, otherwise negative."""
     is_own = shard_of_share(packet_id, share_no) == shard
     return local_no(packet_id, share_no) if is_own else -share_no
 

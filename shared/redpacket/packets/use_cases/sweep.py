@@ -16,9 +16,8 @@ RESERVE_MS = 8_000
 REPAIR_MS = 2_000
 """Milliseconds that refunds leave for requeues and loads, half for each of them."""
 
-
 MOVE_MS = 10_000
-"""Maximum milliseconds for moving packets before refunds start, about 5,000 packets."""
+"""Maximum milliseconds for moving packets, about 5,000, before refunds start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class SweepReport:
 
 
 def sweep(time_left_ms: int, *, ports: SweepPorts, is_on: Callable[[Switch], bool]) -> SweepReport:
-    """Move and refund first, because a queue or the cache may delay requeues and loads."""
+    """Move and refund before requeuing and loading, which an unavailable queue or cache delays."""
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     moved = move_packets(min(stop_at_ms, ports.clock.now_ms() + MOVE_MS), ports=ports)
     expired = expire_packets(

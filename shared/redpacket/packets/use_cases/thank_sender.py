@@ -1,4 +1,4 @@
-"""Thanks for a share, once per claimer; they never change money rows."""
+"""Thanks of a claimer to the sender, once per share. They never change rows with money."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def thank_sender(
     *,
     ports: ThanksPorts,
 ) -> int:
-    """Store the user's thanks, and return the user's share number; a repeat returns it again.
+    """Store the user's thanks, and return the user's share number. A retry returns the same.
 
     The sender's notice is stored before new thanks, so a retry after a crash may store it again.
     Thanks for a campaign's packet cause no notice. Raises PacketNotFound, Forbidden for a user
@@ -73,7 +73,7 @@ def remove_thanks_text(
     *,
     ports: ThanksPorts,
 ) -> User:
-    """Remove the text of a share's thanks, and return the author; a repeat is harmless.
+    """Remove the text of a share's thanks, and return the author. May be repeated.
 
     *note* receives the author before the change. Raises PacketNotFound for a share without a text.
     """
