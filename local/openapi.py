@@ -127,13 +127,13 @@ _HANDLERS = [
 
 _GATEWAY_ANSWERS = {
     HTTPStatus.UNAUTHORIZED: "The token is missing, invalid or expired.",
-    HTTPStatus.NOT_FOUND: "A path parameter that changes the path: empty, or with a slash.",
+    HTTPStatus.NOT_FOUND: "A path parameter is empty or contains a slash.",
     HTTPStatus.TOO_MANY_REQUESTS: "The requests exceed the stage's throttle.",
 }
 _COMMON: Schema = {
     "GatewayMessage": {
         "type": "object",
-        "description": "API Gateway's own answer, whose format the API can't choose.",
+        "description": "Response from API Gateway itself, whose format the API cannot choose.",
         "properties": {"message": {"type": ["string", "null"]}},
         "required": ["message"],
         "additionalProperties": False,
@@ -146,7 +146,7 @@ _COMMON: Schema = {
     "CloudEventId": {
         "type": "string",
         "pattern": events.EVENT_ID_PATTERN,
-        "description": "The same for each delivery of the event: ignore repeats.",
+        "description": "Identical in each delivery of an event; ignore repeats.",
     },
     "CloudEventSource": {"type": "string", "format": "uri", "description": "The API."},
     "CloudEventSequence": {
@@ -161,14 +161,14 @@ Money and time (milliseconds) are integers: `1.0` is rejected. `_fen` means mino
 deployment's unit of account, which `GET /health` names. Bodies are at most {BODY_BYTES_MAX}
 bytes. Clients switch on a problem's `code`.
 
-Text of the format `visible-text` holds no control, bidi, zero-width, blank, private or unassigned
+Text in the format `visible-text` has no control, bidi, zero-width, blank, private or unassigned
 character, except joiners, selectors and tags that an emoji or the script needs. A refusal names
 the character. Lengths count graphemes, of at most {CODE_POINTS_PER_GRAPHEME_MAX} code points on
 average: a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
-{NICKNAME_GRAPHEMES_MAX}. `maxLength` counts code points. The split `equal` goes with the kind
-`equal`, the others with `lucky`.
+{NICKNAME_GRAPHEMES_MAX}. `maxLength` counts code points. The kind `equal`
+requires the split `equal`, and the kind `lucky` another split.
 
-A deployment may set lower bounds for `count` and `share_fen_max` than those listed here.
+A deployment may have lower maximums for `count` and `share_fen_max` than those listed here.
 """
 
 # ---------------------------------------------------------------- declarations of handlers
@@ -443,11 +443,11 @@ def _share_parameters(paths: Schema) -> Schema:
 
 _CSV_PAGE: Schema = {
     "type": "string",
-    "description": "The items as CSV, for clients that accept `text/csv` before JSON. A text that "
+    "description": "The items as CSV, for clients that accept `text/csv` before JSON. Text that "
     "a spreadsheet would read as a formula begins with an apostrophe; ids are unchanged.",
 }
 _RETRY_AFTER: Schema = {
-    "description": "Seconds after which a repeat returns the correct answer.",
+    "description": "Seconds to wait before a repeat, which returns the correct result.",
     "required": True,
     "schema": {"type": "integer", "minimum": 1},
 }
@@ -459,13 +459,13 @@ _HEADERS: Schema = {
         "schema": {"type": "string"},
     },
     "NowMs": {
-        "description": "The API's time of the answer. A cache's answer keeps its old time.",
+        "description": "Time of the response by the API's clock; a cached response keeps it.",
         "required": True,
         "schema": {"type": "string", "pattern": "^[0-9]{13}$"},
     },
     "EntityTag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
     "NextCursor": {
-        "description": "Only with CSV: `next`, missing on the last page.",
+        "description": "For CSV only: the value of `next`; missing on the last page.",
         "schema": {"type": "string"},
     },
     "RetryAfter": _RETRY_AFTER,
@@ -580,8 +580,8 @@ _SIGNED: Schema = {
     }
     for name, meaning in {
         "webhook-id": "The event's `id`.",
-        "webhook-timestamp": "In seconds since 1970; reject a time that is five minutes off.",
-        "webhook-signature": "`v1,` and a base64 HMAC-SHA256; two for a day after a new secret.",
+        "webhook-timestamp": "Seconds since 1970; reject times more than five minutes off.",
+        "webhook-signature": "`v1,` and a base64 HMAC-SHA256; two for a day after a rotation.",
     }.items()
 }
 

@@ -51,7 +51,7 @@ class RulesBody(StrictBody):
         PerUser, about("Maximum wins; later draws that day miss. 0: no limit.")
     ] = 0
     guaranteed_after_misses: Annotated[
-        PerUser, about("Misses in a row after which the next draw wins; 0: never.")
+        PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
     ] = 0
     helps_per_user_per_day: Annotated[
         PerUser, about("Maximum attempts per day that friends give to one user; 0: none.")
@@ -126,7 +126,7 @@ class CampaignBody(StrictBody):
     passphrase: OwnPassphrase = None
     budget_fen: Annotated[
         Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
-        about("Maximum total of the campaign's packets; an edit without this field keeps it."),
+        about("Maximum total of the campaign's packets; unchanged if an edit omits it."),
     ] = None
     quota_per_user: Annotated[
         PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")

@@ -103,7 +103,7 @@ class PrizeAdmin(ShownPrize):
         common.Weight,
         about("The prize's weight in a draw, relative to the other prizes and `miss_weight`."),
     ]
-    total: Annotated[int, about("Total units; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
+    total: Annotated[int, about("Total units; `delta` changes the total.", 100, ge=0, le=UNITS_MAX)]
     per_day: Annotated[int, about("Maximum units per day; 0: no limit.", ge=0, le=UNITS_MAX)]
     per_hour: Annotated[
         int,
@@ -116,7 +116,7 @@ class PrizeAdmin(ShownPrize):
     ]
     version: Annotated[
         common.Version,
-        about("The version that was read; an old one returns 409 `version_conflict`."),
+        about("Version that was read; an old version returns 409 `version_conflict`."),
     ]
 
 
@@ -210,14 +210,14 @@ class CampaignAdmin(_Today):
     budget_fen: Annotated[
         common.AnyFen,
         about(
-            "Maximum total of the campaign's packets; an edit without this field keeps it.",
+            "Maximum total of the campaign's packets; unchanged if an edit omits it.",
             1_000_000,
         ),
     ]
     budget_left_fen: Annotated[common.AnyFen, about("The remaining budget.", 990_000)]
     version: Annotated[
         common.Version,
-        about("The version that was read; an old one returns 409 `version_conflict`."),
+        about("Version that was read; an old version returns 409 `version_conflict`."),
     ]
     table_version: Annotated[common.Version, about("The version of the prizes in current draws.")]
     required_claims: Annotated[
@@ -309,8 +309,8 @@ class Draw(OneDraw):
     formula: Annotated[
         common.Word,
         about(
-            "Template; with the day's seed in hex for `{seed}`, its SHA-256 begins with the 13 "
-            "hex digits of `point`.",
+            "Template; after `{seed}` is replaced with the day's seed in hex, the SHA-256 begins "
+            "with the 13 hex digits of `point`.",
             "rpd2,{seed},none,spring,bXktdXNlci10b2tlbi0wMDAx,1",
         ),
     ]
@@ -353,7 +353,7 @@ class DrawProof(TypedDict):
 
 
 class Helped(TypedDict):
-    """Result of a help."""
+    """Result of helping a friend."""
 
     outcome: Annotated[Literal["helped", "already_helped"], about("Result of the request.")]
     attempts_left_of_inviter: AttemptsLeft

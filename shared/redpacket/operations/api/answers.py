@@ -76,7 +76,7 @@ class Refusals(TypedDict):
 
     hours: Count
     funnel: Funnel
-    items: Annotated[list[Refusal], about("Counts of all returned codes.", max_length=500)]
+    items: Annotated[list[Refusal], about("Counts for all returned codes.", max_length=500)]
 
 
 class Risk(TypedDict):

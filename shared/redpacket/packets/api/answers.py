@@ -237,7 +237,7 @@ SeenCount = Annotated[
 class Record(TypedDict):
     """A packet, with a page of its claims, sorted by shard (if there are several) and number.
 
-    A page may have fewer claims than `limit` without being the last.
+    A page may have fewer claims than `limit` even if more pages follow.
     """
 
     packet_id: fields.PacketId

@@ -28,10 +28,10 @@ AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
 EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=[SOME_DIGEST])]
 Next = Annotated[Word | None, about("`cursor` of the next page; null on the last page.", None)]
-Unread = Annotated[int, about("Unread notices among the newest ones, 20 at most.", 1, ge=0, le=20)]
+Unread = Annotated[int, about("Unread notices among the newest; at most 20.", 1, ge=0, le=20)]
 HostId = Annotated[
     str | None,
-    about("The host's own id of the user; null if it is unknown or erased.", "alice"),
+    about("Host id of the user; null if unknown or erased.", "alice"),
 ]
 UserToken = Annotated[
     str,
@@ -44,8 +44,7 @@ UserToken = Annotated[
 SecretVersion = Annotated[
     int | None,
     about(
-        "The version of the deployment's key that sealed the seed until now; null if it was not "
-        "sealed.",
+        "Version of the deployment's key that sealed the seed; null if the seed was not sealed.",
         1,
     ),
 ]

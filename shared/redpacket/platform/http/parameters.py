@@ -141,7 +141,7 @@ def _texts(pattern: str) -> dict[str, object]:
 def key_hash_of(key: str) -> str:
     """Key that the client generates.
 
-    A repeat with the same key and body has no second effect and the same answer.
+    A repeat with the same key and body has no second effect and returns the same response.
     """
     if not 1 <= len(key) <= KEY_LENGTH_MAX:
         raise IdempotencyKeyMissing

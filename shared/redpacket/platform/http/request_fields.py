@@ -133,5 +133,5 @@ OwnPassphrase = Annotated[
 ]
 SeenVersion = Annotated[
     Annotated[int, Field(ge=1)] | None,
-    about("The version that was read; an old one returns 409 `version_conflict`."),
+    about("Version that the client read; an old version returns 409 `version_conflict`."),
 ]

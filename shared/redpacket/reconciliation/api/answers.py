@@ -28,7 +28,7 @@ Differences = Annotated[list[Difference], about("Violated rules; empty if all ho
 class Audit(TypedDict):
     """Result of an audit."""
 
-    ok: Annotated[bool, about("Whether all rules hold.")]
+    ok: Annotated[bool, about("Whether the audit found no violation.")]
     differences: Differences
     share_count: Annotated[Count, about("Claimed and refunded shares that were examined.")]
     unsettled_count: Annotated[

@@ -73,7 +73,7 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     refusals=(ChannelUnavailable, CodeInvalid, RateLimited),
 )
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
-    """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
+    """Get a token from the deployment's own issuer, and bind the account that the code names."""
     token, expires_at_ms = sign_in_flow.sign_in(
         body_of(CodeBody, request).code,
         ProviderName.WECHAT,
@@ -91,7 +91,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     refusals=(ChannelUnavailable,),
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
-    """Sign an address of the page, which may then use WeChat's JS-SDK there."""
+    """Sign a page address, so that the page may use WeChat's JS-SDK at this address."""
     sign = required_part(containers.providers.page_signers, ProviderName.WECHAT)
     return HttpAnswer(sign(page_url_of(request)))
 
