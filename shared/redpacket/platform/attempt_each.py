@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Attempts(Generic[Result]):
-    """Results of the items that succeeded, and the number that failed."""
+    """Results of the successful items, and the number of failed items."""
 
     results: list[Result]
     failed_count: int

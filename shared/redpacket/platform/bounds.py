@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FEN_MAX = 10**12
-"""Cap of an amount in fen (10 billion CNY), far below 2^53, where Lua and JSON lose precision."""
+"""Maximum amount in fen (10 billion CNY), far below 2^53, where Lua and JSON lose precision."""
 
 AT_MS_MAX = 4_102_444_800_000
 """Start of the year 2100 in milliseconds: the cache stores a window with 13 digits."""

@@ -5,7 +5,7 @@
     x Malformed           the request itself is invalid, regardless of stored data
   x Busy                  another request with the same idempotency key is being processed
   x Unavailable           a dependency failed or its answer is unknown; a retry returns the result
-  x InvariantViolated     a bug or corruption: processing of that item stops, and an alarm fires
+  x InvariantViolated     a bug or corruption: processing of the item stops, and an alarm fires
 
 Each context defines its errors in `errors.py`. CONTRIBUTING.md lists the files for a new one.
 """
@@ -27,7 +27,7 @@ class RedPacketError(Exception):
     """Short text, which is derived from *code* unless a class overrides it."""
 
     page_state: ClassVar[str | None] = None
-    """State that a packet's page shows after this error; None leaves it unchanged."""
+    """State that a packet's page shows after this error; None leaves the page unchanged."""
 
     retry_after_s: int | None = None
     """Seconds until a retry may succeed (Retry-After); None if an unchanged retry never does."""
@@ -51,7 +51,7 @@ class Rejected(RedPacketError):
 
 
 class Malformed(Rejected):
-    """Base of refusals of requests that are invalid regardless of stored data."""
+    """Base of refusals because a request is invalid, regardless of stored data."""
 
 
 class InvalidRequest(Malformed):
@@ -105,14 +105,14 @@ class Forbidden(Malformed):
 
 
 class VersionConflict(Rejected):
-    """Another operator has changed this concurrently. Reload it and try again."""
+    """Another operator has changed the data concurrently. Reload the data and try again."""
 
     code = "version_conflict"
     status = 409
 
 
 class RateLimited(Rejected):
-    """You sent too many requests. Wait for the seconds in Retry-After."""
+    """You sent too many requests. Wait for the number of seconds in Retry-After."""
 
     code = "rate_limited"
     status = 429
@@ -124,7 +124,7 @@ class RateLimited(Rejected):
 
 
 class SwitchedOff(RedPacketError):
-    """An operator has switched this off temporarily. Nothing is lost. Try again later."""
+    """An operator has switched this feature off temporarily. Nothing is lost. Try again later."""
 
     code = "switched_off"
     status = 503
@@ -163,7 +163,7 @@ class AddressRefused(Unavailable):
 
 
 class CacheAltered(Unavailable):
-    """A key of the cache had a type that no function writes. It was removed, so retry."""
+    """A cache key had a type that no function writes. The key was removed, so retry."""
 
 
 class CacheAway(Unavailable):

@@ -26,10 +26,10 @@ class _Entry(NamedTuple, Generic[Value]):
 
 
 class ProcessCache(Generic[Key, Value]):
-    """The newest *size_max* values, keyed; each stays fresh for *kept_ms* (None: no limit).
+    """Cache for the newest *size_max* values; each is fresh for *kept_ms* (None: no limit).
 
     While loads fail, `read` returns the last value until it is older than *trusted_ms* (None: no
-    limit). Caches of values that decide about money set it. A value from the future is stale,
+    limit). Caches that decide about money set *trusted_ms*. A value from the future is stale,
     because clocks may be set back.
     """
 
@@ -49,12 +49,12 @@ class ProcessCache(Generic[Key, Value]):
         self._reading = Lock()
 
     def find(self, key: Key) -> Value | None:
-        """Return an unexpired value."""
+        """Return the value if it is fresh, otherwise None."""
         entry = self._entries.get(key)
         return entry.value if entry and self._is_kept(entry) else None
 
     def find_old(self, key: Key) -> Value | None:
-        """Return the last value, regardless of its age."""
+        """Return the last value regardless of age, or None."""
         entry = self._entries.get(key)
         return entry.value if entry else None
 

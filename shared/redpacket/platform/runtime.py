@@ -57,7 +57,7 @@ class SystemClock:
 
 
 class EventLogger(Protocol):
-    """Application log for operators, which never fails a flow."""
+    """Application log for operators; logging never fails a request."""
 
     def event(self, name: str, **details: str | int) -> None:
         """Log and count an expected but unusual event."""

@@ -172,9 +172,9 @@ class Settings:
     tables = Variable("TABLES", _tables)
     """`accounts=NAME approvals=NAME ...`: the physical name of each table."""
     packet_id_keys = Variable("PACKET_ID_KEYS", resolved)
-    """`version:key[,version:key]`; the first signs, all are accepted."""
+    """`version:key[,version:key]`: the first key signs; all verify."""
     seed_keys = Variable("SEED_KEYS", resolved)
-    """`{"1":"key",...}`: keys that seal seeds, by version; the newest seals, all open."""
+    """`{"1":"key",...}`: keys that seal seeds, keyed by version; the newest seals, all open."""
     user_id_key = Variable("USER_ID_KEY", resolved)
     """Key that hashes user ids, which is never replaced."""
     operator_issuer = Variable("OPERATOR_ISSUER", str, default="")
@@ -192,7 +192,7 @@ class Settings:
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may participate if the risk control does not answer."""
     work_shards = Variable("WORK_SHARDS", _integer, default="32")
-    """Partitions of each work list. Lowering the number hides waiting rows."""
+    """Number of partitions per work list. Lowering it hides waiting rows."""
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
@@ -210,7 +210,7 @@ class Settings:
     unit = Variable("UNIT", _unit, default=_CNY, is_checked_at_start=False)
     """`NAME,DECIMALS,SYMBOL` of the unit of account."""
     unit_id = Variable("UNIT", _before_symbol, default=_CNY)
-    """`NAME,DECIMALS` of the unit, fixed permanently by the ledger's first money."""
+    """`NAME,DECIMALS` of the unit, fixed by the first deposit or payment."""
     share_base_url = Variable("SHARE_BASE_URL", _without_slash)
     """Base URL for share links."""
     share_fen_max = Variable("SHARE_FEN_MAX", _integer)
@@ -322,7 +322,7 @@ class Settings:
         return "AWS_ACCESS_KEY_ID" in self.variables
 
     def aws_keys(self) -> tuple[str, str, str]:
-        """Return access key, secret key and session token, which outlive a sandbox's start."""
+        """Return access key, secret key and session token from the environment."""
         return (
             self._required("AWS_ACCESS_KEY_ID"),
             self._required("AWS_SECRET_ACCESS_KEY"),

@@ -1,4 +1,4 @@
-"""Preparation of a public function for SnapStart, whose snapshot is taken after its imports."""
+"""Preparation of public functions for SnapStart, which takes a snapshot after the imports."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:
         for module in pkgutil.walk_packages(path, f"redpacket.{name}."):
             importlib.import_module(module.name)
     build()
-    # Without this, all copies of a snapshot would wait for the same moments.
+    # Without a new seed, all copies of a snapshot would wait for the same random times.
     register_after_restore(random.seed)

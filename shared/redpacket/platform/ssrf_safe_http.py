@@ -43,7 +43,7 @@ class HttpClient:
     """HTTP client for one URL.
 
     The client resolves the name once for each request and connects to the checked address, so that
-    DNS changes cannot lead to a private network. It does not follow redirects.
+    DNS changes cannot lead to a private network. Redirects are not followed.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class HttpClient:
     def _address(self) -> str:
         addresses = self._resolve(self._host, self._port)
         for address in addresses:
-            # Check all addresses, because others control their order.
+            # Check all addresses, because DNS servers control their order.
             if not self._allows_private and not _is_global(address):
                 raise OSError("not a global address")
         return addresses[0]

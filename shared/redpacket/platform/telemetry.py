@@ -53,7 +53,7 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
 class Outcomes:
     """Counter of request outcomes, which a process writes at most ten times a minute.
 
-    Losing grabs then share lines, and a quiet process loses no count. A busy process loses
+    Losing grabs share lines, and a quiet process loses no count. A busy process loses
     the counts since its last write if no request follows: Lambda announces a shutdown only to
     extensions, which slow down each cold start. Failures also count in the metric for
     ApiErrorsAlarm.
@@ -67,7 +67,7 @@ class Outcomes:
         self._minute_ends_at_s = 0.0
 
     def count(self, outcome: str, number: int = 1, *, is_failure: bool = False) -> None:
-        """Count an outcome; *is_failure* marks one that neither design nor a switch explains."""
+        """Count an outcome; *is_failure* marks failures other than refusals and switches."""
         self._counts[outcome] = self._counts.get(outcome, 0) + number
         self._failed_count += is_failure
 

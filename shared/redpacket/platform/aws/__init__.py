@@ -1,1 +1,1 @@
-"""AWS clients of the public functions."""
+"""AWS clients for all functions."""

@@ -35,16 +35,16 @@ class _Exceptions:
     """Exception classes that adapters refer to."""
 
     class ConditionalCheckFailedException(AwsRefused):
-        """Failed condition of a single write."""
+        """Failed condition in a single write."""
 
     class TransactionCanceledException(AwsRefused):
-        """Canceled transaction; *response* has the CancellationReasons."""
+        """Canceled transaction; *response* contains its CancellationReasons."""
 
     class TransactionConflictException(AwsRefused):
         """Conflict of a single write with a transaction."""
 
     class TransactionInProgressException(AwsRefused):
-        """Previous attempt with the same token that has not finished."""
+        """Unfinished earlier attempt with the same token."""
 
 
 class AwsClient:
@@ -149,7 +149,7 @@ class AwsClient:
         with suppress(IndexError):  # Other threads take connections from this list.
             while True:
                 idle = self._idle.pop()
-                # The server sends nothing unasked, except when it closes the connection.
+                # Between requests, only a closed connection is readable.
                 if idle.sock and not select.select([idle.sock], [], [], 0)[0]:
                     return idle
                 idle.close()

@@ -1,4 +1,4 @@
-"""Sender for SQS messages; several go in batches."""
+"""Sender that batches SQS messages."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _set(table: str, row: Row, condition: str | None, **named: Value) -> Operati
 
 
 def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
-    """Return a condition check of a row that the transaction does not change."""
+    """Return a condition check for a row that the transaction does not change."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Key": to_wire(key),
@@ -220,7 +220,7 @@ class Dynamo:
         return True
 
     def get(self, table: str, key: Row, *, is_strong: bool = True) -> dict[str, Value] | None:
-        """Read one row; eventually consistent reads cost half the price."""
+        """Read one row; an eventually consistent read costs half as much."""
         client = self._open()
         with translated("the ledger"):
             answer = client.get_item(TableName=table, Key=to_wire(key), ConsistentRead=is_strong)

@@ -22,7 +22,7 @@ def code_of(error: Exception) -> str:
 
 
 def problem_of(error: Exception, request_id: str) -> tuple[int, dict[str, str], dict[str, Any]]:
-    """Return status, headers and body; an unknown error does not expose its text."""
+    """Return status, headers and body; the text of an unknown error stays hidden."""
     if not isinstance(error, RedPacketError):
         error = InvariantViolated()
     internal = next((kind for kind in _INTERNAL if isinstance(error, kind)), None)

@@ -28,7 +28,7 @@ _TIMEOUTS_MAX = 2
 """Consecutive timeouts after which a server is paused."""
 
 _REST_S = 1.0
-"""Seconds for which a paused server gets no commands.
+"""Seconds for which a paused server receives no commands.
 
 A send needs five commands, and would otherwise wait for ten timeouts.
 """

@@ -1,4 +1,4 @@
-"""Base of all cache adapters: connections, scripts, and errors."""
+"""Base for all cache adapters: connections, scripts, and errors."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class SignedTexts:
-    """Cached texts with an expiry and a MAC, so that write access to the cache cannot forge them.
+    """Cached texts with an expiry and a MAC, so that cache access alone cannot forge a text.
 
     The form is `<until_ms>|<text>|<MAC>`; the MAC also covers the key's name.
     """
