@@ -12,7 +12,7 @@ _chosen: dict[str, Callable[[], Unit]] = {"unit": Unit}
 
 
 def use(unit: Callable[[], Unit]) -> None:
-    """Choose the unit of account, which *unit* fetches when the first amount needs it."""
+    """Set the function that fetches the unit of account when an amount first needs it."""
     _chosen["unit"] = unit
 
 
@@ -22,7 +22,7 @@ def unit_of_account() -> Unit:
 
 
 def money(fen: int | None) -> str:
-    """Format an amount for display; None is shown as hidden."""
+    """Format an amount for display. None becomes "hidden"."""
     return translate("hidden") if fen is None else unit_of_account().text(fen)
 
 
@@ -30,10 +30,10 @@ def parse_amount(text: str) -> int:
     """Parse an amount into minor units: 88.88 is in major units, 8888 in minor ones.
 
     A grouped amount like 1,000 needs a symbol or decimals, unless the unit has no decimals. Raises
-    typer.BadParameter for every other text.
+    typer.BadParameter if *text* is not an amount.
     """
     plain = plain_of(text)
-    # Scripts write minor units, which need no request for the unit.
+    # Don't request the unit for digits: scripts pass minor units.
     unit = Unit() if plain.isdigit() else unit_of_account()
     fen = typed_fen(plain, unit, is_bare_minor=True)
     if fen is None:

@@ -1,4 +1,4 @@
-"""HTTP client of the API; a call that moves money sends an idempotency key."""
+"""HTTP client for the API. Calls that move money send an idempotency key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEXT = "x-next-cursor"
 
 @dataclass(frozen=True, slots=True)
 class CsvPage:
-    """Page of a list as CSV: header line, rows, and the cursor of the next page."""
+    """Page of a list in CSV: header line, rows, and the cursor of the next page."""
 
     head: str
     lines: str
@@ -43,7 +43,7 @@ def again(do: Callable[[], Answer]) -> Answer:
 
 
 class Api:
-    """API client with one token, or anonymous without one; safe to share between threads."""
+    """API client, which is anonymous without a token. Threads can share it."""
 
     def __init__(self, http: httpx.Client, token: str = "") -> None:
         self._http = http
@@ -54,7 +54,7 @@ class Api:
         return self._content("GET", path, query=query)
 
     def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Replace what is at *path*. Raises Failure."""
+        """Replace the resource at *path*. Raises Failure."""
         return self._content("PUT", path, body)
 
     def post(
@@ -65,17 +65,17 @@ class Api:
         key: str = "",
         query: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Post *body*; the API applies it once per *key*. Raises Failure."""
+        """Post *body*. The API applies requests with the same *key* only once. Raises Failure."""
         return self._content("POST", path, body, key=key, query=query)
 
     def delete(self, path: str) -> dict[str, Any]:
-        """Delete what is at *path*. Raises Failure."""
+        """Delete the resource at *path*. Raises Failure."""
         return self._content("DELETE", path)
 
     def get_csv(self, path: str, query: Mapping[str, Any] | None = None) -> CsvPage:
-        """Return a page of the list at *path*. Raises Failure."""
+        """Return a CSV page of the list at *path*. Raises Failure."""
         answer = self._answer("GET", path, query=query, headers={"Accept": "text/csv"})
-        # Column names contain no line breaks.
+        # The first line break ends the header, because column names contain none.
         head, _, lines = answer.content.decode("utf-8").partition("\r\n")
         return CsvPage(f"{head}\r\n", lines, answer.headers.get(_NEXT))
 
@@ -118,7 +118,7 @@ class Api:
             raise no_target(f"--api is not an address, like https://HOST: {error}") from None
         except httpx.HTTPError as error:
             why = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
-            # A repeat without the key might move money twice.
+            # A retry without the key might move money twice, so `_with_key` tells the next step.
             if "Idempotency-Key" in headers:
                 detail = f"the API does not answer. {why}"
             else:
@@ -133,7 +133,7 @@ class Api:
 
 
 def _with_key(failure: Failure, key: str) -> Failure:
-    """Add the idempotency key for a safe repeat to a failure after which money may have moved."""
+    """If money may have moved, add to the failure the idempotency key that makes a retry safe."""
     if not key or failure.code is not Exit.UNAVAILABLE:
         return failure
     next_step = translate(f"The result is unknown. Repeat the command only with --key {key}")
@@ -149,7 +149,7 @@ def _failure_of(answer: httpx.Response) -> Failure:
     except ValueError:
         problem = {}
     if not isinstance(problem, dict) or "code" not in problem:
-        # The gateway's own answers: no route, no token, throttled, timed out.
+        # API Gateway itself answered: unknown route, missing token, throttling, or timeout.
         told = problem.get("message") if isinstance(problem, dict) else None
         detail = told or answer.reason_phrase
         if answer.status_code == HTTPStatus.UNAUTHORIZED:

@@ -54,13 +54,13 @@ def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each c
 
 
 def memory_of(facts: str) -> tuple[int, int]:
-    """Return the used bytes and the limit from `INFO memory`; 0 means no limit."""
+    """Return the used bytes and the limit from `INFO memory`. A limit of 0 means none."""
     numbers = dict(re.findall(r"^(used_memory|maxmemory):(\d+)", facts, re.MULTILINE))
     return int(numbers["used_memory"]), int(numbers["maxmemory"])
 
 
 def _sign_in(target: Target) -> tuple[str, str, str]:
-    """Return host, user and token of the stack's own cache."""
+    """Return the host, the user, and a token for the stack's ElastiCache cache."""
     import boto3
 
     from redpacket.platform.aws.cache_token import cache_token
@@ -91,7 +91,7 @@ def _sent(connection: socket.socket, answers: BufferedReader, words: list[str]) 
 
 
 def _answer(answers: BufferedReader) -> Any:  # noqa: ANN401 - each command has its own
-    """Read one reply of the Redis protocol, version 2. Raises Failure."""
+    """Read one reply in version 2 of the Redis protocol. Raises Failure."""
     line = answers.readline().decode()
     kind, text = line[:1], line[1:].rstrip("\r\n")
     if kind == "+":

@@ -38,8 +38,9 @@ _TIMES = {"starts_at": "starts_at_ms", "ends_at": "ends_at_ms"}
 def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -> None:
     """Create or edit a campaign and its prizes from a file.
 
-    The file has the fields of PUT /admin/campaigns/{campaign_id}, and `prizes` by id. `starts_at`
-    and `ends_at` are times with a zone, like 2027-01-29T20:00:00+08:00.
+    The file has the fields of PUT /admin/campaigns/{campaign_id}, and `prizes`, which maps each
+    prize's id to its fields. `starts_at` and `ends_at` are times with a zone, like
+    2027-01-29T20:00:00+08:00.
     """
     session, plan = session_of(context), _in_milliseconds(read_document(file))
     prizes = plan.pop("prizes", {})
@@ -70,7 +71,7 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
 
 @campaign.command("list")
 def list_campaigns(context: typer.Context, rows: Rows = 50) -> None:
-    """Show all campaigns, the latest start first."""
+    """Show campaigns, the latest start first."""
     session = session_of(context)
     items = some(session.target.operator, "/admin/campaigns", {}, rows)
     columns = ("campaign", "title", "is", "starts at", "ends at", "budget", "left")
@@ -107,11 +108,11 @@ def plan_rain(
     seconds: Annotated[int, typer.Option(help="Length of a round.", min=5)] = 20,
     rounds: Annotated[int, typer.Option(help="Number of rounds, 30 seconds apart.", min=1)] = 1,
     packets: Annotated[
-        int, typer.Option(help="Packets in a round; 0: as many as the quota covers.", min=0)
+        int, typer.Option(help="Packets in each round; 0: as many as the quota covers.", min=0)
     ] = 0,
     key: Key = "",
 ) -> None:
-    """Plan packets that open for all users at the same second; the campaign's budget pays."""
+    """Schedule packets that open for all users at the same second, from the campaign's budget."""
     session = session_of(context)
     body = {"starts_at_ms": milliseconds("--starts-at", starts_at), "seconds": seconds}
     body |= {"rounds": rounds, "total_fen": total_fen, "count": count}
@@ -122,7 +123,7 @@ def plan_rain(
 
 @campaign.command("preheat")
 def preheat(context: typer.Context, campaign_id: CampaignId) -> None:
-    """Load a campaign's prizes, users and packets into the cache, however long it takes."""
+    """Load a campaign's prizes, users, and packets into the cache, in as many calls as needed."""
     session = session_of(context)
     path, cursor = f"/admin/campaigns/{campaign_id}/preheat", None
     together = {"packet_count": 0, "loaded_count": 0}
@@ -142,7 +143,7 @@ def preheat(context: typer.Context, campaign_id: CampaignId) -> None:
 def edit_prize(
     context: typer.Context, campaign_id: CampaignId, prize_id: PrizeId, file: File
 ) -> None:
-    """Create or edit one prize from a file with the fields of its PUT."""
+    """Create or edit one prize from a file with the fields of the prize's PUT request."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}"
     body = _json(read_document(file), file)
@@ -158,7 +159,7 @@ def change_stock(
     delta: Annotated[int, typer.Argument(help="Units to add; -5 removes five.")],
     key: Annotated[str, typer.Option(help="Idempotency key.")] = "",
 ) -> None:
-    """Add units to a prize, or remove units that are not won yet."""
+    """Add units to a prize, or remove units that nobody has won."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/stock"
     answer = session.target.operator.post(path, {"delta": delta}, key=new_key(key))
@@ -172,14 +173,14 @@ def add_codes(
     prize_id: PrizeId,
     file: Annotated[Path, typer.Argument(help="Codes, one per line; - is standard input.")],
 ) -> None:
-    """Add codes to a prize of kind `code`. An interrupted upload can be repeated."""
+    """Add codes to a prize of kind `code`. If the upload is interrupted, repeat the command."""
     session = session_of(context)
     lines = (line.strip() for line in read_text(file).lstrip("\ufeff").splitlines())
     codes = [line for line in lines if line]
     if not codes or len(set(codes)) < len(codes):
         raise no_target(f"{file} has no codes or repeats one: write each code once, one per line")
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"
-    # Calls run one after another, because a code's unit is its position in the file.
+    # Send the calls in sequence, because a code's position in the file determines its unit.
     for at in range(0, len(codes), CODES_PER_CALL):
         body = {"add": codes[at : at + CODES_PER_CALL]}
         answer = again(partial(session.target.operator.post, path, body))
@@ -199,11 +200,11 @@ def import_audience(
     ] = "keep",
     parallel: Annotated[int, typer.Option(help="Number of parallel calls.", min=1, max=16)] = 4,
     is_replaced: Annotated[
-        bool, typer.Option("--replace", help="Empty the list first, while the campaign is off.")
+        bool, typer.Option("--replace", help="Empty the list first; the campaign must be off.")
     ] = False,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Add users from a file to a campaign's list. An interrupted import can be repeated."""
+    """Add users from a file to a campaign's list. If interrupted, repeat the command."""
     from rich import progress
 
     session = session_of(context)
@@ -231,7 +232,7 @@ def import_audience(
         task = bar.add_task("", total=len(users))
         for sent in pool.map(lambda call: _put_users(operator, path, call), calls):
             bar.advance(task, sent)
-    # The last call sets the meaning of the list, once the list is complete.
+    # Set the list's meaning last, when the list is complete.
     last = {} if mode == "keep" else {"mode": mode}
     answer = again(lambda: operator.post(path, last))
     session.screen.report({"size_before": size, "imported": len(users), **answer})
@@ -267,19 +268,19 @@ def check_user(
     campaign_id: CampaignId,
     user: Annotated[str, typer.Argument(help="User id at the host.")],
 ) -> None:
-    """Show whether a user is on a campaign's list; the audit log records the query."""
+    """Show whether a user is on a campaign's list. The audit log records the query."""
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience/{quote(user, safe='')}"
     session.screen.report(session.target.operator.get(path))
 
 
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Send a PUT until the API answers: a repeat completes an interrupted edit."""
+    """Send a PUT request until the API answers. A retry completes an interrupted edit."""
     return again(lambda: operator.put(path, body))
 
 
 def _clear(operator: Api, path: str, size: int) -> None:
-    """Empty the list in as many calls as needed; its size still counts erased users."""
+    """Empty the list in as many calls as needed. Its size still includes erased users."""
     before = size + 1
     while 0 < size < before:
         before, size = size, again(lambda: operator.post(path, {"remove_all": True}))["size"]
@@ -297,7 +298,7 @@ def _users_of(file: Path) -> Iterator[str]:
 
 
 def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
-    """Convert times with a zone into milliseconds."""
+    """Convert the plan's times to milliseconds."""
     for name, wanted in _TIMES.items():
         if name not in plan:
             continue
@@ -306,9 +307,9 @@ def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json(body: Any, file: Path) -> dict[str, Any]:  # noqa: ANN401 - of a file
-    """Return a file's mapping in JSON types. Raises Failure for any other content.
+    """Return the content of *file* as a JSON object. Raises Failure if that is impossible.
 
-    YAML reads a bare `on` as true, so a boolean `status` becomes "on" or "off" again.
+    YAML reads a bare `on` as true, so convert a boolean `status` back to "on" or "off".
     """
     try:
         document = json.loads(json.dumps(body, allow_nan=False))

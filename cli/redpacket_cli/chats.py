@@ -9,10 +9,10 @@ from redpacket_cli.amounts import money, parse_amount
 from redpacket_cli.api import again
 from redpacket_cli.session import an_id, session_of
 
-chat = typer.Typer(help="Chats where members send and claim: list, admit, revoke.")
+chat = typer.Typer(help="Chats whose members send and claim packets: list, admit, revoke.")
 
 _IDS = {"ignore_unknown_options": True}
-"""Ids of Telegram's groups begin with a minus sign."""
+"""Options of commands that take a chat id, because Telegram's group ids start with a minus sign."""
 
 Connector = Annotated[str, typer.Argument(help="telegram or lark.", callback=an_id)]
 ChatId = Annotated[str, typer.Argument(help="Id that the bot shows in the chat.", callback=an_id)]
@@ -36,12 +36,13 @@ def admit_chat(
     connector: Connector,
     chat_id: ChatId,
     day_fen: Annotated[
-        int, typer.Option(parser=parse_amount, help="Maximum sum that the chat sends in a UTC day.")
+        int,
+        typer.Option(parser=parse_amount, help="Maximum total of a chat's packets per UTC day."),
     ],
     title: Annotated[str, typer.Option(help="A name for operators.")] = "",
     language: Annotated[str, typer.Option(help="Language of the cards: zh or en.")] = "zh",
 ) -> None:
-    """Let members of a chat send and claim packets, or change its limit. A repeat is harmless."""
+    """Let members of a chat send and claim packets, or change the chat's limit. Safe to repeat."""
     session, path = session_of(context), f"/admin/chats/{connector}/{chat_id}"
     body = {"title": title, "day_fen": day_fen, "language": language}
     session.screen.report(again(lambda: session.target.operator.put(path, body)))

@@ -1,4 +1,4 @@
-"""Row corrections by operators with AWS credentials; the audit log records each of them."""
+"""Row corrections by operators with AWS credentials. The audit log records each correction."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from redpacket_cli.session import session_of
 from redpacket_cli.target import Target
 
 Change = tuple[str, str | None, str]
-"""Field, and its text before and after the change."""
+"""Name of a field, and its text before and after the change."""
 
 
 Reason = Annotated[str, typer.Option(help="For the audit log.")]
@@ -30,10 +30,12 @@ def add_to() -> None:
 def correct(
     context: typer.Context,
     account: Account,
-    wrong_fen: Annotated[int, typer.Option("--wrong", help="Balance in the finding, in fen.")],
+    wrong_fen: Annotated[
+        int, typer.Option("--wrong", help="Wrong balance from the finding, in fen.")
+    ],
     reason: Reason,
 ) -> None:
-    """Set an account's balance to the sum of its entries, and record it in the audit log."""
+    """Set an account's balance to the sum of its entries, and record this in the audit log."""
     session = session_of(context)
     rows = list(rows_of(session.target, "AccountsTable", account))
     right_fen = sum(
@@ -54,7 +56,7 @@ def correct_count(
     right: Annotated[int, typer.Option(help="New value.", min=0)],
     reason: Reason,
 ) -> None:
-    """Set a counter of an account, and record it in the audit log."""
+    """Set a counter of an account, and record this in the audit log."""
     session, found = session_of(context), _Value("AccountsTable", account, "balance", field, wrong)
     command: Change = ("command", None, "ledger correct-count")
     _replace(session.target, found, right, ("command_run", account, [command]), reason)
@@ -66,10 +68,12 @@ def correct_share(
     packet_id: PacketId,
     share_no: Annotated[int, typer.Argument(help="Number of the share.", min=1)],
     wrong_fen: Annotated[int, typer.Option("--wrong", help="Amount in the row, in fen.")],
-    right_fen: Annotated[int, typer.Option("--right", help="Amount by the terms, in fen.", min=1)],
+    right_fen: Annotated[
+        int, typer.Option("--right", help="Amount that follows from the terms, in fen.", min=1)
+    ],
     reason: Reason,
 ) -> None:
-    """Set the amount of an unsettled share, and record it in the audit log."""
+    """Set the amount of an unsettled share, and record this in the audit log."""
     from redpacket.packets.model.packet import partition_count
 
     session = session_of(context)
@@ -86,7 +90,7 @@ _IS_UNSETTLED = " AND attribute_not_exists(settled_at_ms)"
 
 
 class _Value(NamedTuple):
-    """Numeric field of a row, with the value from a finding."""
+    """Numeric field of a row, with the wrong value from a finding."""
 
     table: str
     pk: str
@@ -94,7 +98,7 @@ class _Value(NamedTuple):
     field: str
     wrong: int
     more: str = ""
-    """Additional condition of the update."""
+    """Additional update condition."""
 
 
 def _replace(
@@ -104,7 +108,7 @@ def _replace(
     noted: tuple[str, str, list[Change]],
     reason: str,
 ) -> None:
-    """Replace a number and log it in one transaction. Raises Failure if the row has changed."""
+    """Replace a number and audit this in one transaction. Raises Failure if the row has changed."""
     kind, subject, changes = noted
     changes = [*changes, (found.field, str(found.wrong), str(right)), ("reason", None, reason)]
     corrected = {
@@ -131,18 +135,18 @@ def _replace(
 
 
 def note_decision(target: Target, kind: str, subject: str, changes: list[Change]) -> None:
-    """Write an operator's decision into the audit log before a function carries it out."""
+    """Write an operator's decision to the audit log before a function carries it out."""
     row = audit_row(target, kind, subject, changes)
     target.aws("dynamodb").transact_write_items(TransactItems=[{"Put": row}])
 
 
 def note_command(target: Target, *words: str) -> None:
-    """Log an irreversible command in the audit log before it runs."""
+    """Write an irreversible command to the audit log before it runs."""
     note_decision(target, "command_run", "ledger", [("command", None, " ".join(words))])
 
 
 def audit_row(target: Target, kind: str, subject: str, changes: list[Change]) -> dict[str, Any]:
-    """Return the put of an action by the AWS caller; a test compares it with the package's row."""
+    """Return the Put of the AWS caller's audit row. A test compares the row with the package's."""
     at_ms = int(time.time() * 1000)
     position = f"{at_ms:013d}#{token_hex(8)}"
     told = [dict(zip(("field", "before", "after"), change, strict=True)) for change in changes]

@@ -42,7 +42,8 @@ def load(
     users: Annotated[int, typer.Option(help="Number of users.", min=1, max=100_000)] = 100,
     parallel: Annotated[int, typer.Option(help="Number of parallel calls.", min=1, max=256)] = 16,
     tokens: Annotated[
-        Path | None, typer.Option(help="Tokens, one per line; on AWS the host issues them.")
+        Path | None,
+        typer.Option(help="File of user tokens, one per line; on AWS, the host issues them."),
     ] = None,
     prefix: Annotated[str, typer.Option(help="Name prefix of the local stack's users.")] = "load",
 ) -> None:

@@ -1,4 +1,4 @@
-"""First checks of a stack, each with the operator's next step."""
+"""Health checks of a stack, each with the operator's next step."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,14 +23,14 @@ _COUNTS = {
 }
 _SOME = 100
 _DOWN_AFTER_FAILURES = 5
-"""Failures in a row that pause a webhook."""
+"""Number of consecutive failures that pause a webhook."""
 _WAITS_LONG_MS = 1_800_000
-"""Age in ms at which a withdrawal without a result is reported."""
+"""Age in ms from which a withdrawal without a result is reported."""
 
 _LATELY_MS = 3_600_000
-"""Time in ms for which the loss of a cache's data is reported."""
+"""Time in ms for which a loss of the cache's data is reported."""
 _ASKED_MAX = 3
-"""Maximum withdrawals of one provider whose answers are read."""
+"""Maximum number of withdrawals whose answers are read for each provider."""
 
 Finding = tuple[str, str, str]
 """State (ok, warn, fail or unknown), subject, and the details with the next step."""
@@ -52,7 +52,7 @@ def doctor(
         bool, typer.Option("--strict", help="Also fail if a check warns or could not run.")
     ] = False,
 ) -> None:
-    """Check API, cache, alarms, switches, queues, providers, and operators' pending tasks."""
+    """Check the API, cache, alarms, switches, queues, providers, and operators' pending tasks."""
     session = session_of(context)
     findings = [finding for check in _CHECKS for finding in _made(check, session)]
     items = [dict(zip(("state", "check", "detail"), finding, strict=True)) for finding in findings]
@@ -87,8 +87,8 @@ def _alarms(session: Session) -> Iterator[Finding]:
     query = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
     alarms = cloudwatch.describe_alarms(**query)["MetricAlarms"]
     for alarm in alarms:
-        # Prefer the time of the transition, because an update may keep the state. The emulator
-        # lacks it.
+        # Prefer the transition's time, because an update may leave the state unchanged. The
+        # emulator does not report transitions.
         at = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
         since = f"{alarm['AlarmName']} since {at}"
         yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"
@@ -108,7 +108,7 @@ def _cache(session: Session) -> Iterator[Finding]:
         else:
             yield "ok", "cache", "it answers"
         return
-    # Only ElastiCache reports the state outside the VPC; it does not know your own cache.
+    # Outside the VPC, only ElastiCache reports the state. A cache of your own is unknown to it.
     group = session.target.resource("Cache")
     described = session.target.aws("elasticache").describe_replication_groups(
         ReplicationGroupId=group
@@ -156,7 +156,7 @@ def _reconciliation(session: Session) -> Iterator[Finding]:
         return
     since = shown.moment(int(runs[0]["startDate"].timestamp() * 1000))
     run = target.operator.get(f"/admin/reconcile/{runs[0]['name']}")
-    # The alarm ends after a minute, but the difference remains.
+    # The alarm clears after a minute, but the difference remains.
     if count := sum(check["differences"] for check in run["checks"]):
         detail = (
             f"{count} differences in the run of {since}. "
@@ -211,7 +211,7 @@ def _pending_withdrawals(session: Session) -> list[dict[str, Any]]:
 
 
 def _lacks_money(session: Session, provider: str, pending: list[dict[str, Any]]) -> bool:
-    """Return whether the provider's last answer about a pending withdrawal was `out_of_funds`."""
+    """Return whether a pending withdrawal's last answer from the provider was `out_of_funds`."""
     asked = [each["withdrawal_id"] for each in pending if each["channel"] == provider]
     for withdrawal_id in asked[:_ASKED_MAX]:
         calls = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")["calls"]

@@ -1,4 +1,4 @@
-"""Failures of commands: one exit code for each kind."""
+"""Failures of commands, with one exit code for each kind."""
 
 import sys
 from enum import IntEnum
@@ -13,22 +13,22 @@ class Exit(IntEnum):
     """An audit, a reconciliation, a proof or another check found a problem."""
     USAGE = 2
     REFUSED = 3
-    """The API refused the request, and an unchanged repeat would be refused again.
+    """The API refused the request, and would refuse it again unchanged.
 
-    `verify` also uses it if nothing differs but not everything was checked.
+    `verify` also exits with this code if nothing differs but not everything was checked.
     """
     UNAVAILABLE = 4
     """The result is unknown, or the call was rate-limited: repeat the command."""
     NO_TARGET = 5
-    """No stack, no token, no credentials of AWS, or a file that can't be read."""
+    """No stack, no token, no AWS credentials, or a file that can't be read."""
     WAITS = 6
     """Nothing has changed: the request waits for another operator's approval."""
 
 
 class Failure(Exception):
-    """Failure of a command: a *problem* of the API, or an object of the same form.
+    """Failure of a command. *problem* is the API's problem, or an object of the same form.
 
-    If the command waits for an approval, the object is the API's answer.
+    If the command waits for an approval, *problem* is the API's response.
     """
 
     def __init__(self, code: Exit, detail: str, problem: dict[str, Any] | None = None) -> None:
@@ -56,8 +56,8 @@ _SERVER_ERROR = 500
 
 
 def of_aws(error: Exception) -> Failure | None:
-    """Return the failure for an error of boto3, or None for any other error."""
-    # An import of boto3 takes half a second: skip it if boto3 cannot have raised the error.
+    """Return the failure for a boto3 error, or None for any other error."""
+    # Importing boto3 takes half a second. Skip it if boto3 cannot have raised the error.
     errors = sys.modules.get("botocore.exceptions")
     if errors is None:
         return None

@@ -20,11 +20,11 @@ Item = Mapping[str, Any]
 XLSX = ".xlsx"
 SHEET_ROWS_MAX = 1_048_576
 _WIDTH = 20
-"""Column width in characters, enough for a time."""
+"""Column width in characters, enough for a date and time."""
 
 
 def write_csv(file: Path, texts: Iterable[str]) -> int:
-    """Write CSV texts, the first with the header line; return the number of rows."""
+    """Write CSV texts, the first with the header line. Return the number of rows."""
     # Without a byte order mark, Excel assumes the computer's legacy encoding.
     with file.open("w", encoding="utf-8-sig", newline="") as target:
         count = -1  # The header line does not count.
@@ -37,9 +37,9 @@ def write_csv(file: Path, texts: Iterable[str]) -> int:
 def write_xlsx(file: Path, columns: Sequence[str], items: Iterable[Item]) -> int:
     """Write a sheet with ids as text, sums as numbers and times as times; return the row count.
 
-    Times are in the terminal's time zone, like those of tables. Raises Failure.
+    Times are in the terminal's time zone, as in tables. Raises Failure.
     """
-    # Import lazily: it takes longer than most commands.
+    # Import lazily: the import takes longer than most commands.
     from xlsxwriter import Workbook
 
     count = 0
@@ -70,7 +70,7 @@ def _format_of(column: str) -> str:
 
 
 def _write(sheet: "Worksheet", place: tuple[int, int], column: str, value: object) -> None:
-    """Write a cell. A text is never a formula, a link or a number, whatever its characters."""
+    """Write a cell. Text never becomes a formula, a link, or a number."""
     if value is None or value == "":
         return
     if isinstance(value, int) and column.endswith("_at_ms"):

@@ -27,7 +27,7 @@ _DAY_S = 24 * _HOUR_S
 _LISTED_MAX = 1_000
 
 _PAYMENT_SHARDS = 8
-"""Number of partitions of each payment work list; a test compares it with the package."""
+"""Number of partitions of each payment work list. A test compares it with the package's number."""
 
 _LISTS = {
     **dict.fromkeys(("due", "load", "unpaid", "edited"), "PacketsTable"),
@@ -42,7 +42,7 @@ _RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "statements": ("TransferFunction", {"task": "compare_bills"}),
     "log": ("LogFunction", {}),
 }
-"""Function and event of each run."""
+"""Function and event of each task that `redpacket run` knows."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -73,11 +73,11 @@ Function = Annotated[str, typer.Argument(help="Function name, like payout; `api`
 def logs(
     context: typer.Context,
     function: Function,
-    words: Annotated[str, typer.Argument(help="Text that the lines contain.")] = "",
+    words: Annotated[str, typer.Argument(help="Text that the lines must contain.")] = "",
     hours: Annotated[float, typer.Option(help="Hours to search.", min=0)] = 1,
     last: Annotated[int, typer.Option(help="Number of lines.", min=1)] = 20,
 ) -> None:
-    """Print a function's newest log lines that contain a text; --json has complete traces."""
+    """Print a function's newest log lines that contain a text. --json prints complete traces."""
     session = session_of(context)
     if session.target.local is not None and function == "api":
         raise no_target("no such log: the gateway of a local stack writes none")
@@ -88,7 +88,7 @@ def logs(
 
 
 def _log_group(target: Target, function: str) -> str:
-    """Return the logical id of a function's log. Raises Failure."""
+    """Return the logical id of a function's log group. Raises Failure."""
     pages = target.aws("cloudformation").get_paginator("list_stack_resources")
     groups = {
         each["LogicalResourceId"].removesuffix("Logs").lower(): each["LogicalResourceId"]
@@ -138,7 +138,7 @@ def run(
     ],
     day: Annotated[str, typer.Option(help="Day of `statements`, like 2026-01-31.")] = "",
     is_skipped: Annotated[
-        bool, typer.Option("--skip", help="Count that day as compared even without a statement.")
+        bool, typer.Option("--skip", help="Mark that day as compared without a statement.")
     ] = False,
     returned: Annotated[
         str, typer.Option("--return", help="Withdrawal to return if no statement lists it as paid.")
@@ -217,7 +217,7 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
 Account = Annotated[
     str,
     typer.Argument(
-        help="Account of a finding, or user:USER_TOKEN; `redpacket claims export` has the tokens."
+        help="Account in a finding, or user:USER_TOKEN; `redpacket claims export` lists tokens."
     ),
 ]
 
@@ -293,14 +293,14 @@ def resolve_return(
     ],
     by: Annotated[
         Literal["deposit", "outside"],
-        typer.Option(help="Way in which the payer got the money back."),
+        typer.Option(help="How the payer got the money back."),
     ],
     reason: Annotated[str, typer.Option(help="For the audit log.")],
     reference: Annotated[
         str, typer.Option(help="Number of the bank transfer; a deposit needs none.")
     ] = "",
 ) -> None:
-    """Remove a return from the list after its money was deposited or paid back outside."""
+    """Remove a return from the list after the payer got a deposit or a bank transfer."""
     session = session_of(context)
     body = {"payment_id": payment_id, "transaction_id": transaction_id}
     body |= {"by": by, "reason": reason, **({"reference": reference} if reference else {})}
@@ -313,9 +313,9 @@ def list_withdrawals(
     status: Annotated[
         str, typer.Option(help="Only this status; a final status needs --user.")
     ] = "",
-    user: Annotated[str, typer.Option(help="The host's own id of a user.")] = "",
+    user: Annotated[str, typer.Option(help="User id at the host.")] = "",
 ) -> None:
-    """Show unfinished withdrawals, or all withdrawals of a user; --json has all fields."""
+    """Show unfinished withdrawals, or all withdrawals of a user. --json prints all fields."""
     shown_fields = ("withdrawal_id", "status", "amount_fen", "waits_for")
     _tell_list(context, "/admin/withdrawals", shown_fields, status=status, user=user)
 
@@ -351,7 +351,7 @@ def list_work(
         typer.Argument(help="The first five belong to packets, the others to payment providers."),
     ],
 ) -> None:
-    """Show the due entries of a schedule's work list."""
+    """Show the entries that are due in a work list of the scheduled functions."""
     from redpacket.ledger.provider_name import ProviderName
 
     session = session_of(context)

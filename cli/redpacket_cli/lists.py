@@ -21,7 +21,7 @@ from redpacket_cli.session import Session, an_id, session_of
 winners = typer.Typer(help="Winners of goods: export, decide.", no_args_is_help=True)
 claims = typer.Typer(help="Claims of a packet: export, sharers, unthank.", no_args_is_help=True)
 packets = typer.Typer(
-    help="Packets of a campaign, a sender, or all open ones: list, export, end.",
+    help="Packets of a campaign or a sender, or all open packets: list, export, end.",
     no_args_is_help=True,
 )
 audit_log = typer.Typer(help="Actions of operators: list, export.", no_args_is_help=True)
@@ -61,11 +61,13 @@ def decide_winner(
     context: typer.Context,
     campaign_id: Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)],
     unit: Annotated[
-        str, typer.Argument(help="Unit as the list shows it: PRIZE.NUMBER.", callback=an_id)
+        str, typer.Argument(help="Unit in the exported list, PRIZE.NUMBER.", callback=an_id)
     ],
     status: Annotated[
         Literal["handed_over", "forfeited"],
-        typer.Argument(help="`forfeited` lets users draw it again. The first decision is final."),
+        typer.Argument(
+            help="`forfeited` lets users draw the unit again. The first decision is final."
+        ),
     ],
     note: Annotated[str, typer.Option(help="Note for other operators.")] = "",
 ) -> None:
@@ -102,7 +104,7 @@ def remove_thanks(
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
     share_no: Annotated[int, typer.Argument(help="Share number in GET /packets/{packet_id}.")],
 ) -> None:
-    """Remove the text of a claimer's thanks. A repeat is harmless."""
+    """Remove the text of a claimer's thanks. Safe to repeat."""
     session, path = session_of(context), f"/admin/packets/{packet_id}/thanks/{share_no}"
     session.screen.report(again(lambda: session.target.operator.delete(path)))
 
@@ -111,15 +113,15 @@ def remove_thanks(
 def list_packets(
     context: typer.Context,
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
-    sender: Annotated[str, typer.Option(help="Only packets of this user, by the host's id.")] = "",
+    sender: Annotated[str, typer.Option(help="Only packets of the user with this host id.")] = "",
     status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
     packet: Annotated[
         str,
-        typer.Option(help="Look up a packet's id by this packet_ref; the audit log records it."),
+        typer.Option(help="Look up a packet's id by this packet_ref; the audit log records this."),
     ] = "",
     rows: Rows = 50,
 ) -> None:
-    """Show packets of a campaign or a sender, or all open ones."""
+    """Show the packets of a campaign or a sender, or all open packets."""
     session = session_of(context)
     query = {"campaign_id": campaign, "sender": sender, "status": status, "packet": packet}
     items = some(session.target.operator, "/admin/packets", query, rows)
@@ -139,7 +141,7 @@ def list_packets(
 
 
 def _sender(packet: Mapping[str, Any]) -> str:
-    """Return the host's id with the quoted nickname, or the token of an erased user."""
+    """Return the sender's host id with the quoted nickname, or an erased sender's token."""
     host_id, name = packet["sender"], packet["sender_name"]
     if not host_id:
         return str(packet["sender_token"])
@@ -154,7 +156,7 @@ def export_packets(
     status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Write packets as CSV; without a campaign or sender, all that have not ended."""
+    """Write the packets of a campaign or a sender, or all open packets, as CSV."""
     query = {"campaign_id": campaign, "sender": sender, "status": status}
     _export(session_of(context), "/admin/packets", query, to)
 
@@ -226,7 +228,7 @@ def list_approvals(
     table = (
         (
             each["approval_id"],
-            # The approver decides about each of these facts.
+            # Show every change, because the operator approves all of them.
             "\n".join([each["summary"], *map(_change, each["changes"])]),
             money(each["amount_fen"]),
             shown.moment(each["asked_at_ms"]),
@@ -238,7 +240,7 @@ def list_approvals(
 
 
 ApprovalId = Annotated[
-    str, typer.Argument(help="Id in `redpacket approvals list`.", callback=an_id)
+    str, typer.Argument(help="Id from `redpacket approvals list`.", callback=an_id)
 ]
 
 
@@ -256,7 +258,8 @@ def reject(context: typer.Context, approval_id: ApprovalId) -> None:
 
 def _decide(session: Session, approval_id: str, word: str) -> None:
     path = f"/admin/approvals/{approval_id}/{word}"
-    # A repeat finishes an interrupted decision: the request's key or version prevents a second one.
+    # A retry finishes an interrupted decision. The change's key or version prevents a second
+    # execution.
     session.screen.report(again(lambda: session.target.operator.post(path)))
 
 
@@ -294,7 +297,7 @@ def _export(session: Session, path: str, filters: Mapping[str, Any], to: Path) -
         session.screen.report({"items": items})
         return
     if to.suffix.lower() == files.XLSX:
-        # The columns come from the CSV, and the values from the JSON, which has their types.
+        # Take the columns from a CSV page, and the values from JSON, because JSON has types.
         page = again(partial(api.get_csv, path, {**_given(filters), "limit": 1}))
         rows = (item for page in pages(api, path, filters) for item in page)
         write_items(session, next(csv.reader([page.head])), rows, to)

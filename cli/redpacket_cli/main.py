@@ -2,9 +2,10 @@
 
     redpacket [--stack NAME | --api URL | --state DIR] [--token TOKEN] [--json] [--lang zh] COMMAND
 
-Without --stack and --api it uses the stack that `make up` or `make run` started here. Exit codes: 0
-done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or rate-limited, try
-again; 5 no stack, token, credentials or file; 6 nothing changed, it waits for approval.
+Without --stack and --api, commands use the stack that `make up` or `make run` started here. Exit
+codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or
+rate-limited, try again; 5 no stack, token, credentials or file; 6 nothing changed, it waits for
+approval.
 """
 
 import json

@@ -25,14 +25,14 @@ QUEUES = {
     "deliveries": ("DeliveryDlqUrl", "DeliveryQueueUrl"),
     "cards": ("CardDlqUrl", "CardQueueUrl"),
 }
-"""Output names of each queue: its dead-letter queue, then the queue itself."""
+"""Stack outputs of each queue: the dead-letter queue's URL, then the queue's URL."""
 
 QueueName = Annotated[
     Literal["payout", "notices", "deliveries", "cards"], typer.Argument(help="Name of the queue.")
 ]
 
 _LOOKS_MAX = 7_200
-"""Maximum polls of a run, one per second: a large export takes an hour."""
+"""Maximum number of polls of a run, one per second. A large export takes an hour."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -68,7 +68,7 @@ def turn_off(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Reason for other operators.")],
 ) -> None:
-    """Turn off the operation that a switch names, everywhere within ten seconds."""
+    """Turn a switch off. This takes effect everywhere within ten seconds."""
     _turn(context, name, {"on": False, "reason": reason})
 
 
@@ -99,7 +99,7 @@ def set_limit(
     name: Annotated[str, typer.Argument(help="Name in `redpacket limits show`.", callback=an_id)],
     value: Annotated[str, typer.Argument(help="A number within the bounds, or `default`.")],
 ) -> None:
-    """Set one limit, everywhere within ten seconds."""
+    """Set a limit. This takes effect everywhere within ten seconds."""
     if value != "default" and not value.isdecimal():
         raise typer.BadParameter(
             f"{value!r} is neither a number nor `default`: see `redpacket limits show`"
@@ -115,7 +115,7 @@ def staging_link(
     path: Annotated[str, typer.Option(help="Path that the link opens.")] = "/",
     days: Annotated[int, typer.Option(help="Days until the link expires.", min=1)] = 7,
 ) -> None:
-    """Sign a link that gives a tester the staging stack's page and API."""
+    """Sign a link that gives a tester access to the staging stack's page and API."""
     session = session_of(context)
     secret = session.target.aws("secretsmanager").get_secret_value(
         SecretId=session.target.outputs["StagingSecretArn"]
@@ -127,7 +127,7 @@ def staging_link(
 
 
 def staging_word(key: str, until_s: int) -> str:
-    """Return the signed word that the distribution's functions accept in a link and a cookie."""
+    """Return the signed word that CloudFront's functions accept in a link or a cookie."""
     word = f"staging.{until_s}"
     return f"{word}.{hmac.digest(key.encode(), word.encode(), 'sha256').hex()}"
 
@@ -182,7 +182,7 @@ def reconcile(
 
 
 def _result(run: dict[str, Any]) -> RenderableType:
-    """Show the differences of a run, or the number of clean checks and the time they cover."""
+    """Return a view of the run's differences, or of its clean checks and the time they cover."""
     if run["differences"]:
         more = "The run found more differences than these." if run["is_truncated"] else ""
         return Group(shown.differences(run["differences"]), Text(more))
@@ -196,7 +196,7 @@ def _result(run: dict[str, Any]) -> RenderableType:
 
 @dlq.command("list")
 def list_letters(context: typer.Context, queue: QueueName) -> None:
-    """Show up to ten dead letters, and their total number."""
+    """Show up to ten dead letters, and the number of all dead letters."""
     session = session_of(context)
     sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
     received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
@@ -217,7 +217,7 @@ def redrive(context: typer.Context, queue: QueueName) -> None:
     dead, alive = (outputs[name] for name in QUEUES[queue])
     while messages := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
         for message in messages:
-            # Copy first: an interrupted redrive may leave a message twice, but never loses one.
+            # Copy first: an interrupted redrive may duplicate a message, but never loses one.
             sqs.send_message(QueueUrl=alive, MessageBody=message["Body"], **_fifo(alive, message))
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
             moved += 1
@@ -230,7 +230,7 @@ def purge(
     queue: QueueName,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Delete all messages permanently. Use it only if all their work is done or none is ours."""
+    """Delete all messages permanently. Check first that their work is done or isn't ours."""
     from redpacket_cli import corrections
 
     session = session_of(context)
@@ -245,7 +245,7 @@ def purge(
 
 
 def _fifo(url: str, message: dict[str, Any]) -> dict[str, str]:
-    """Return the attributes that a FIFO queue requires with a message."""
+    """Return the attributes that a FIFO queue requires for *message*."""
     if not url.endswith(".fifo"):
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Operators in the stack's own user pool; a role is a group and a scope of its members."""
+"""Operators in the stack's own user pool. A role is a group whose members' tokens have a scope."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ operator = typer.Typer(
 
 
 class Role(StrEnum):
-    """Group of the user pool, whose members' tokens have the scope hongbao/ROLE."""
+    """Group in the user pool. Its members' tokens have the scope hongbao/ROLE."""
 
     ADMIN = "admin"
     OPERATE = "operate"
@@ -48,13 +48,14 @@ Email = Annotated[str, typer.Argument(help="The operator's e-mail address.", cal
 def add(
     context: typer.Context,
     email: Email,
-    role: Annotated[list[Role], typer.Option(help="May be given more than once.")],
+    role: Annotated[list[Role], typer.Option(help="Role; may be given more than once.")],
     name: Annotated[str, typer.Option(help="Name in the audit log.")] = "",
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Add an operator. A new one gets an email with a temporary password. A repeat is harmless.
+    """Add an operator. A new operator gets an email with a temporary password. Safe to repeat.
 
-    An existing account needs a confirmation, and its password is reset.
+    If the account exists but has no role, the command asks for confirmation, and resets the
+    account's password.
     """
     session = session_of(context)
     cognito, pool = _pool(session)
@@ -83,11 +84,11 @@ def add(
 
 
 _PROVEN = frozenset({"CONFIRMED", "FORCE_CHANGE_PASSWORD", "RESET_REQUIRED"})
-"""States of accounts with a proven email address, or that an operator created."""
+"""States of accounts that verified their email address or that an operator created."""
 
 
 def _adopt(session: Session, email: str, *, is_sure: bool) -> None:
-    """Make an existing account an operator's. Raises Failure for an unproven address."""
+    """Prepare an existing account for a role. Raises Failure if its email is not verified."""
     cognito, pool = _pool(session)
     account = {"UserPoolId": pool, "Username": email}
     user = cognito.admin_get_user(**account)
@@ -105,7 +106,7 @@ def _adopt(session: Session, email: str, *, is_sure: bool) -> None:
     if not is_sure:
         words = translate(f"Make {email} an operator, and reset the account's password?")
         typer.confirm(words, abort=True, err=True)
-    # The person who registered the account may know its password, or be signed in.
+    # The person who registered the account may know the password, or be signed in.
     if user["UserStatus"] == "CONFIRMED":
         cognito.admin_reset_user_password(**account)
     cognito.admin_user_global_sign_out(**account)

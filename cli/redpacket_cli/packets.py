@@ -23,7 +23,7 @@ from redpacket_cli.target import Target
 from redpacket_cli.words import translate
 
 PacketId = Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)]
-Key = Annotated[str, typer.Option(help="Idempotency key: a repeat with it moves nothing twice.")]
+Key = Annotated[str, typer.Option(help="Idempotency key: a retry with it moves nothing twice.")]
 As = Annotated[str, typer.Option("--as", help="A user of the local stack.")]
 UserToken = Annotated[
     str, typer.Option(envvar="REDPACKET_USER_TOKEN", help="A user's own token.", show_envvar=True)
@@ -32,7 +32,7 @@ UserToken = Annotated[
 Amount = Annotated[
     int,
     typer.Argument(
-        help="In minor units (8888), or with decimals (88.88).",
+        help="Amount in minor units (8888), or with decimals (88.88).",
         parser=parse_amount,
         metavar="AMOUNT",
     ),
@@ -50,10 +50,10 @@ def add_to(app: typer.Typer) -> None:
 
 def token(
     context: typer.Context,
-    user: Annotated[str, typer.Argument(help="The user of the token.")],
-    scope: Annotated[str, typer.Option(help="Its scope, like hongbao/admin.")] = "",
+    user: Annotated[str, typer.Argument(help="User id in the token.")],
+    scope: Annotated[str, typer.Option(help="Scope of the token, like hongbao/admin.")] = "",
 ) -> None:
-    """Print a token of the local stack's issuer."""
+    """Print a token from the local stack's issuer."""
     session = session_of(context)
     made = session.target.dev_token(user, scope)
     session.screen.report({"token": made}, Text(made))
@@ -61,7 +61,7 @@ def token(
 
 def deposit(
     context: typer.Context,
-    user: Annotated[str, typer.Argument(help="The account owner's id, as the host knows them.")],
+    user: Annotated[str, typer.Argument(help="The account owner's user id at the host.")],
     amount_fen: Amount,
     key: Key = "",
     is_for_campaigns: Annotated[
@@ -69,7 +69,7 @@ def deposit(
         typer.Option("--for-campaigns", help="Reserve the account for campaigns; it must be new."),
     ] = False,
     case: Annotated[
-        str, typer.Option(help="Case that the deposit settles; a case accepts only one deposit.")
+        str, typer.Option(help="Case that the deposit settles; each case accepts only one deposit.")
     ] = "",
 ) -> None:
     """Put money into a user's account."""
@@ -87,12 +87,12 @@ def send(
     total_fen: Amount,
     count: Annotated[int, typer.Argument(help="Number of shares.", min=1)],
     kind: Annotated[str, typer.Option(help="lucky or equal.")] = "lucky",
-    campaign: Annotated[str, typer.Option(help="Paid from this campaign's budget.")] = "",
+    campaign: Annotated[str, typer.Option(help="Campaign whose budget pays.")] = "",
     greeting: Annotated[str, typer.Option(help="Text that claimers read.")] = "",
     passphrase: Annotated[str, typer.Option(help="Text that claimers must enter.")] = "",
     opening: Annotated[str, typer.Option(help="one_step or two_step.")] = "",
     expires_in_s: Annotated[
-        int, typer.Option(help="Seconds until it expires; 0: the deployment's setting.", min=0)
+        int, typer.Option(help="Seconds until expiry; 0: the deployment's setting.", min=0)
     ] = 0,
     starts_at: Annotated[
         str, typer.Option(help="Start time with a zone; earlier grabs are rejected.")
@@ -148,14 +148,14 @@ def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -
 
 
 def _named_user(target: Target, user: str, user_token: str) -> Api:
-    """Return the API for the user that the options name. Raises typer.BadParameter."""
+    """Return the API client of the user that the options name. Raises typer.BadParameter."""
     if not (user or user_token):
         raise typer.BadParameter("name the user: --as USER on a local stack, --user-token on AWS")
     return target.user(user, user_token)
 
 
 def show(context: typer.Context, packet_id: PacketId) -> None:
-    """Show a packet's record page: its claims and its remaining shares."""
+    """Show a packet's first page of claims, and the number of shares taken."""
     session = session_of(context)
     record = session.target.operator.get(f"/packets/{packet_id}")
     claims = record["claims"]
@@ -182,7 +182,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
 
 @dataclass
 class Course:
-    """Progress of a packet: its observed counts."""
+    """Progress of a packet: claim counts and their times."""
 
     seen: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_POINTS_MAX))
 
@@ -192,7 +192,7 @@ class Course:
 
     @property
     def rates(self) -> list[float]:
-        """Claims per second between consecutive looks."""
+        """Claims per second between consecutive counts."""
         pairs = zip(self.seen, list(self.seen)[1:], strict=False)
         return [
             max(0, count - before) / max(at_s - before_s, 0.001)
@@ -200,7 +200,7 @@ class Course:
         ]
 
     def seconds_left(self, remaining_count: int) -> float | None:
-        """Estimate when the packet is emptied; None while no share is claimed."""
+        """Estimate the seconds until the packet is empty. Return None while nobody claims."""
         recent = self.rates[-5:]
         rate = sum(recent) / len(recent) if recent else 0.0
         return remaining_count / rate if rate else None
@@ -209,14 +209,14 @@ class Course:
 def watch(
     context: typer.Context,
     packet_id: PacketId,
-    every_s: Annotated[float, typer.Option("--every", help="Seconds between looks.", min=0.1)] = 1,
+    every_s: Annotated[float, typer.Option("--every", help="Seconds between polls.", min=0.1)] = 1,
     looks: Annotated[
-        int, typer.Option(help="Number of looks; 0: until the packet is empty.", min=0)
+        int, typer.Option(help="Number of polls; 0: until the packet is empty.", min=0)
     ] = 0,
 ) -> None:
     """Watch a packet until it is emptied: counts, rate, time left, and a plot.
 
-    With --json it writes one line for each look.
+    With --json, the command writes one line for each poll.
     """
     from rich.live import Live
 
@@ -237,7 +237,7 @@ def watch(
 def _observed(
     api: Api, packet_id: str, every_s: float, looks: int, course: Course
 ) -> Iterator[tuple[dict[str, Any], dict[str, float | None]]]:
-    """Poll a packet; skip a look that fails."""
+    """Poll a packet. Skip a poll if the API is unavailable."""
     number = 0
     while True:
         number += 1
@@ -265,7 +265,7 @@ def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -
     until = "" if left_s is None else translate(f", empty in {left_s:.0f} s")
     return Group(
         Text(f"{feed['greeting']}  {translate(feed['status'])}", style="bold"),
-        # Columns end the line; a bar alone does not.
+        # Put the bar into Columns, because a bar alone does not end its line.
         Columns([ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60)]),
         Text(
             translate(
@@ -300,25 +300,25 @@ _HANDLERS = (
     *("Grab", "Send", "Lottery", "Records", "Profile", "Campaign", "Prize", "Admin", "Approval"),
     *("Payment", "Gateway", "Chat", "Webhooks", "Erasure", "Reconcile"),
 )
-# The payout's log has the share that a request took.
+# The payout function's log names the share that a request took.
 _LOGS = ("ApiLogs", *(f"{name}Logs" for name in _HANDLERS), "PayoutLogs")
 
 
 def find(
     context: typer.Context,
     request_id: Annotated[
-        str, typer.Argument(help="`instance` of a problem, or the header x-request-id.")
+        str, typer.Argument(help="`instance` of a problem, or the x-request-id header.")
     ],
     user: Annotated[
-        str, typer.Option(help="The host's own id of a user, or the user_token; with --packet.")
+        str, typer.Option(help="User id at the host, or the user_token; needs --packet.")
     ] = "",
     packet: Annotated[str, typer.Option(help="The packet's id, if no log line names it.")] = "",
 ) -> None:
     """Trace a request: its log lines, its packet and the outcome of its share.
 
-    The payout's log names the share of each request that took one, so the id is enough. A refused
-    request took none: its lines have only the route and status. Add --packet for the audit, and
-    --user for this user's share of that packet.
+    The payout function logs the share that a request took, so the request's id is enough. A refused
+    request took no share, and its lines have only the route and status. Add --packet for the audit,
+    and --user for this user's share of that packet.
     """
     if user and not packet:
         raise typer.BadParameter("--user needs --packet")
@@ -353,7 +353,7 @@ def find(
 
 
 def _names(line: dict[str, Any], request_id: str) -> bool:
-    """Return whether a line belongs to the request; the log's filter also matches parts of ids."""
+    """Return whether a line belongs to the request. The log's filter also matches parts of ids."""
     fields = [line.get("request_id"), *(claim.split(" ")[0] for claim in line.get("claims", []))]
     return request_id in fields
 
@@ -367,7 +367,7 @@ def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
 
 
 def _share_of(target: Target, packet_id: str, user: str) -> dict[str, Any] | None:
-    """Read a user's share and its ledger row; return None if they have no share."""
+    """Return the ledger row of a user's share, or None if the user has no share."""
     taken = _row(target, f"user#{user}", f"claim#{packet_id}") or next(
         (
             claim
@@ -389,7 +389,7 @@ def _ledger_share(target: Target, packet_id: str, share_no: int) -> dict[str, An
 
 
 def _row(target: Target, pk: str, sk: str) -> dict[str, Any]:
-    """Read a row of SharesTable, without its keys; empty if it is missing."""
+    """Return a row of SharesTable without its keys, or {} if the row is missing."""
     item = target.aws("dynamodb").get_item(
         TableName=target.outputs["SharesTable"],
         Key={"pk": {"S": pk}, "sk": {"S": sk}},
@@ -412,14 +412,15 @@ def verify(
 ) -> None:
     """Check offline that amounts or draws match their commitment.
 
-    Exit code 1 if they do not, 3 if nothing differs but not everything was checked.
+    The exit code is 1 if they do not match, and 3 if nothing differs but not everything was
+    checked.
     """
     from redpacket.verify import command as verifier
 
     session = session_of(context)
     named = {"--user": user, "--commitment": commitment}
     options = [word for name, given in named.items() if given for word in (name, given)]
-    # With --json standard output holds JSON alone.
+    # With --json, standard output must hold only JSON.
     output = sys.stderr if session.screen.is_json else sys.stdout
     with contextlib.redirect_stdout(output):
         code = verifier.main([*options, *map(str, files)])

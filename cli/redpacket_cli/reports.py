@@ -19,7 +19,7 @@ from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import Session, session_of
 
 report = typer.Typer(
-    help="Reports: tax of a year over HTTP; all others from Athena, as of the last reconciliation.",
+    help="Reports: `tax` from the API; all others from Athena, as of the last reconciliation.",
     no_args_is_help=True,
 )
 
@@ -27,10 +27,10 @@ REPORTS = {
     "winners": "Every win of a campaign: prize, unit, user and draw.",
     "spend": "Money sent, claimed and refunded on each day, by campaign.",
     "dormant": "Balances without an entry for 180 days, the largest first.",
-    "refunds": "Refunded share of the money of closed packets, by day and campaign.",
+    "refunds": "Refunded fraction of closed packets' money, by day and campaign.",
     "waiting": "Work that waits to be settled, closed, paid or refunded, with its age.",
 }
-"""Views that each reconciliation recreates."""
+"""Reports with descriptions. Each is an Athena view that every reconciliation recreates."""
 
 _ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 
@@ -42,7 +42,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class _Year:
-    """A calendar year in a time zone, in milliseconds since the epoch; the end is exclusive."""
+    """Calendar year in a time zone, in milliseconds since the epoch. The end is exclusive."""
 
     starts_at_ms: int
     ends_at_ms: int
@@ -79,7 +79,7 @@ for _name, _help in REPORTS.items():
 
 
 def _asked(session: Session, name: str) -> list[list[str]]:
-    """Return the names of a report's columns, and then its rows. Raises Failure."""
+    """Return a report's column names, followed by its rows. Raises Failure."""
     athena, outputs = session.target.aws("athena"), session.target.outputs
     database = outputs["ReportsDatabase"]
     query_id = athena.start_query_execution(
@@ -117,9 +117,9 @@ def report_tax(
     ] = "Asia/Shanghai",
     to: lists.To = lists.STDOUT,
 ) -> None:
-    """Write each user's claims in each campaign in a year, with an empty withholding column.
+    """Write each user's claims in a year by campaign, with an empty withholding column.
 
-    Totals contain claims of campaign packets and cash prizes. Goods and codes have no amount.
+    Totals include campaign packets and cash prizes. Goods and codes have no amount.
     """
     session = session_of(context)
     unit = session.target.unit

@@ -12,7 +12,7 @@ from redpacket_cli.session import an_id, session_of
 
 _SEGMENTS = 16
 _ROWS_MAX = 100
-"""Maximum rows of one BatchGetItem."""
+"""Maximum number of rows in one BatchGetItem request."""
 
 _Row = dict[str, Any]
 _Key = tuple[str, ...]
@@ -21,14 +21,16 @@ _Key = tuple[str, ...]
 def restore(
     context: typer.Context,
     before: Annotated[str, typer.Argument(help="Name of the restored table.", callback=an_id)],
-    table: Annotated[str, typer.Argument(help="Output of the live table, like SharesTable.")],
+    table: Annotated[
+        str, typer.Argument(help="Output that names the live table, like SharesTable.")
+    ],
     is_put_back: Annotated[
         bool, typer.Option("--put-back", help="Write the missing rows into the live table.")
     ] = False,
 ) -> None:
-    """Compare a restored table with the live one. Rows that differ are never written.
+    """Compare a restored table with the live one. Live rows that differ are never overwritten.
 
-    The provider is queried about a restored withdrawal before it is called to pay it.
+    After a withdrawal is restored, the provider is queried before it is asked to pay.
     """
     from redpacket_cli import corrections
 
@@ -36,7 +38,7 @@ def restore(
     if is_put_back:
         corrections.note_command(session.target, "ledger restore --put-back", before, table)
     live = session.target.outputs[table]
-    # Create clients before the threads: boto3's default session is not safe to share for this.
+    # Create the clients before the threads, because boto3's default session is not thread-safe.
     clients = [session.target.aws("dynamodb") for _ in range(_SEGMENTS)]
     names = [part["AttributeName"] for part in _key_schema(clients[0], live)]
 
@@ -68,7 +70,7 @@ def _compare(
     names: list[str],
     segment: int,
 ) -> Iterator[tuple[str, _Row]]:
-    """Yield the rows of a segment of *before* that are missing or different in the live table."""
+    """Yield the rows in a segment of *before* that are missing or different in the live table."""
     pages = client.get_paginator("scan").paginate(
         TableName=before, Segment=segment, TotalSegments=_SEGMENTS
     )
@@ -93,9 +95,9 @@ def _read(client: Any, live: str, names: list[str], rows: list[_Row]) -> dict[_K
 
 
 def asked_first(row: _Row) -> _Row:
-    """Return a row to put back, whose provider will be queried before it is called.
+    """Return *row* ready to restore. If it waits for a transfer call, schedule a query first.
 
-    If the row's withdrawal waits for its call, the provider may have paid it after the backup.
+    The provider may have paid the row's withdrawal after the backup.
     """
     work = row.get("work_pk", {"S": ""})["S"]
     if not work.startswith("transfer-"):

@@ -1,4 +1,4 @@
-"""Rows of DynamoDB for commands."""
+"""DynamoDB queries of the CLI, and tables that show their rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from redpacket_cli.target import Target
 
 
 def tell_rows(context: typer.Context, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Show only the *columns* that some row has, because rows also hold secrets."""
+    """Show the *columns* that any row has. Other fields stay hidden, because rows hold secrets."""
     items = [{name: row[name] for name in columns if name in row} for row in rows]
     used = [name for name in columns if any(name in item for item in items)]
     cells = ([cell(name, item.get(name)) for name in used] for item in items)
@@ -21,7 +21,7 @@ def tell_rows(context: typer.Context, rows: list[dict[str, Any]], columns: tuple
 
 
 def cell(name: str, value: Any) -> str:  # noqa: ANN401 - a value of DynamoDB
-    """Return the text of a value."""
+    """Format the value of the field *name*."""
     if value is None:
         return ""
     return shown.moment(int(value)) if name.endswith("_at_ms") else str(value)

@@ -13,7 +13,7 @@ from redpacket_cli.failures import no_target
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
 
-# Characters of a path segment: an id must not lead a command to another route.
+# Characters of an id. They are safe in a path, so an id can't change a command's route.
 _ID = re.compile(r"[A-Za-z0-9_~.-]{1,128}")
 
 
@@ -33,12 +33,12 @@ def session_of(context: typer.Context) -> Session:
 
 
 def new_key(given: str) -> str:
-    """Return the idempotency key that is given, or a new one."""
+    """Return the given idempotency key, or a new one."""
     return given or uuid.uuid4().hex
 
 
 def an_id(text: str) -> str:
-    """Return an id that is safe in a path. Raises typer.BadParameter."""
+    """Return *text* if it is an id that is safe in a path. Raises typer.BadParameter."""
     if not _ID.fullmatch(text) or set(text) <= {"."}:
         raise typer.BadParameter(
             f"{text!r} can't be an id: use up to 128 letters, digits and any of _ ~ . -"
@@ -47,7 +47,7 @@ def an_id(text: str) -> str:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read a YAML or JSON file, "-" for standard input, as one mapping. Raises Failure."""
+    """Read a mapping from a YAML or JSON file; "-" is standard input. Raises Failure."""
     import yaml
 
     text = read_text(path)
@@ -61,7 +61,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def read_text(path: Path) -> str:
-    """Read a file, "-" for standard input. Raises Failure."""
+    """Read a file; "-" is standard input. Raises Failure."""
     try:
         return (
             typer.get_text_stream("stdin").read() if str(path) == "-" else path.read_text("utf-8")
@@ -73,7 +73,7 @@ def read_text(path: Path) -> str:
 
 
 def milliseconds(name: str, given: object) -> int:
-    """Return a time with a zone in milliseconds; *name* is its field in an error."""
+    """Convert a time with a zone to milliseconds. Errors call the field *name*."""
     try:
         at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
     except ValueError:

@@ -15,12 +15,12 @@ from redpacket_cli.amounts import money
 from redpacket_cli.words import translate
 
 _PIPE_COLUMNS = 100_000
-"""Width of output that is not a terminal: programs read complete values, one row per line."""
+"""Width of output to a file or pipe, where programs read complete values, one row per line."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
 _OURS = {"", "check", "detail", "is", "kind", "payout", "status"}
-"""Columns with the program's own words, which are translated; users' texts are not."""
+"""Columns that hold the program's own words, which are translated. Users' texts are not."""
 
 
 @dataclass
@@ -32,21 +32,21 @@ class Screen:
     notes: Console = field(default_factory=lambda: console_for(stderr=True))
 
     def report(self, answer: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
-        """Write an answer: *answer* as JSON, or *shown* for people."""
+        """Write *answer* as JSON, or *shown* for people."""
         if self.is_json:
             self.console.file.write(f"{json.dumps(answer, ensure_ascii=False)}\n")
         else:
-            # A copied token must not contain added line breaks.
+            # Don't wrap plain text, because a copied token must not contain line breaks.
             is_soft = isinstance(shown, Text)
             view = pairs(answer) if shown is None else _told(shown)
             with self.console.capture() as capture:
                 self.console.print(view, soft_wrap=is_soft)
-            # A table pads each row to its longest one, which may have thousands of columns.
+            # Rich pads each row to the longest row, which may have thousands of characters.
             for line in capture.get().removesuffix("\n").split("\n"):
                 self.console.file.write(f"{line.rstrip(' ')}\n")
 
     def note(self, words: str) -> None:
-        """Print a note on standard error."""
+        """Print a note to standard error."""
         self.notes.print(Text(translate(words)), soft_wrap=True)
 
 
@@ -69,7 +69,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     """Return a table. Cells are plain text: users' texts are never markup."""
     made = Table(title=translate(title) or None, title_justify="left")
     for number, column in enumerate(columns):
-        # The first column has the next command's argument; the other columns wrap.
+        # Don't wrap the first column: operators copy its value into the next command.
         made.add_column(translate(column), overflow="fold", no_wrap=number == 0)
     for row in rows:
         cells = zip(columns, map(str, row), strict=True)
@@ -78,7 +78,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
 
 
 def _told(view: RenderableType) -> RenderableType:
-    """Return a view in the reader's language; tables are already translated."""
+    """Return a view in the reader's language. Tables are already translated."""
     if isinstance(view, Text):
         return Text(translate(view.plain), style=view.style)
     if isinstance(view, Group):
@@ -87,7 +87,7 @@ def _told(view: RenderableType) -> RenderableType:
 
 
 def log_line(line: Mapping[str, Any]) -> str:
-    """Return a log line on one line of the screen, with the last line of a trace."""
+    """Return a log entry as one line of text, with only the last line of a stack trace."""
     if set(line) == {"message"}:
         return str(line["message"])
     traced = {name: line[name].splitlines()[-1] for name in ("exception",) if line.get(name)}
@@ -108,7 +108,7 @@ def differences(listed: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def pairs(answer: Any) -> RenderableType:  # noqa: ANN401 - any JSON
-    """Return an object's fields under their names, with amounts and times for people."""
+    """Return a table of an object's fields, with amounts and times formatted for people."""
     if not isinstance(answer, dict):
         return Text(json.dumps(answer, ensure_ascii=False))
     made = Table(show_header=False, box=None, padding=(0, 2, 0, 0))

@@ -84,11 +84,11 @@ class Target:
         return str(self.local["api"]) if self.local is not None else self.outputs["ApiUrl"]
 
     def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
-        """Return a client of AWS, or of the local stack's emulator. Raises Failure."""
+        """Return a client for AWS, or for the local stack's emulator. Raises Failure."""
         # Import lazily: most commands only call the API, and boto3 takes half a second to import.
         import boto3
 
-        # boto3's stubs have a type for each service, and none for a variable name.
+        # boto3's stubs have a type for each literal service name, but none for a variable.
         connect: Callable[..., Any] = self.connect or boto3.client
         if self.local is not None:
             url = self.local.get(service, self.local["emulator"])
@@ -97,11 +97,11 @@ class Target:
 
     @property
     def stack_name(self) -> str:
-        """Name of the stack, also of a local one."""
+        """Name of the stack. All local stacks have the same name."""
         return self.stack or "redpacket-local"
 
     def resource(self, logical_id: str) -> str:
-        """Return the name of a resource of the template. Raises Failure."""
+        """Return the physical name of a resource in the template. Raises Failure."""
         description = self.aws("cloudformation").describe_stack_resource(
             StackName=self.stack_name, LogicalResourceId=logical_id
         )
@@ -109,7 +109,7 @@ class Target:
 
     @cached_property
     def operator(self) -> Api:
-        """API client of an operator. Raises Failure."""
+        """API client with an operator's token. Raises Failure."""
         return self.by_token(self.token or self._operator_token())
 
     @cached_property
@@ -119,16 +119,16 @@ class Target:
 
     @cached_property
     def unit(self) -> Unit:
-        """Unit of account of the stack; earlier versions only have yuan. Raises Failure."""
+        """Unit of account of the stack; yuan in versions that report none. Raises Failure."""
         named = self.passer_by.get("/health").get("unit")
         return Unit(**named) if named else Unit()
 
     def user(self, name: str, token: str = "") -> Api:
-        """Return the API client of a user, with their own token or one from the local stack."""
+        """Return an API client for a user, with *token* or else a token from the local stack."""
         return self.by_token(token or self.dev_token(name))
 
     def dev_token(self, name: str, scope: str = "") -> str:
-        """Return a token of the local stack's issuer. Raises Failure on AWS."""
+        """Return a token from the local stack's issuer. Raises Failure on AWS."""
         if self.local is None:
             raise no_target(
                 "only a local stack issues tokens for users: pass the host's own with "
@@ -148,7 +148,7 @@ class Target:
         return self._client_token()
 
     def _client_token(self) -> str:
-        """Return a token of the operators' client, whose secret the caller may read by IAM."""
+        """Return a token for the operators' client, whose secret IAM lets the caller read."""
         outputs = self.outputs
         if kept := kept_token(outputs["OperatorClientId"]):
             return kept
@@ -177,7 +177,7 @@ class Target:
         return token
 
     def by_token(self, token: str) -> Api:
-        """Return the API client with a token; "" makes anonymous calls."""
+        """Return an API client with *token*. If it is "", calls are anonymous."""
         return Api(self.http, token)
 
     @cached_property
@@ -221,7 +221,7 @@ class Target:
 
 
 def _is_running(lock: Path) -> bool:
-    """Return whether a stack holds its lock; a killed stack leaves only its description."""
+    """Return whether a running stack holds *lock*. A killed stack leaves only its description."""
     # Import lazily: Windows has neither this module nor a local stack.
     import fcntl
 

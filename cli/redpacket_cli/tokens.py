@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 _ENDS_BEFORE_S = 300
-"""Remaining seconds that a token needs, because a command may take minutes."""
+"""Minimum remaining lifetime of a token in seconds, because a command may take minutes."""
 
 
 def kept_token(client_id: str) -> str:
-    """Return the stored token of a client if it is still valid; otherwise an empty text."""
+    """Return the stored token of a client, or "" if there is none that is still valid."""
     try:
         kept = json.loads(_file(client_id).read_text("utf-8"))
         token, ends_at_s = str(kept["token"]), float(kept["ends_at_s"])
@@ -34,6 +34,6 @@ def keep_token(client_id: str, token: str, lives_s: float) -> None:
 
 
 def _file(client_id: str) -> Path:
-    """Return the file of a client's token. Raises RuntimeError if the user has no home."""
+    """Return the path of a client's token. Raises RuntimeError if the user has no home folder."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(cache).expanduser() / "redpacket" / f"{client_id}.json"

@@ -1,4 +1,4 @@
-"""Users: erase their data and pictures; move and release their campaign money."""
+"""Commands for personal data, uploaded pictures, and accounts of campaign money."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -33,7 +33,7 @@ def erase(
     user: UserId,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Erase a user's personal data permanently, once the account is empty. A repeat is harmless."""
+    """Erase a user's personal data permanently. The account must be empty. Safe to repeat."""
     session = session_of(context)
     if not is_sure:
         typer.confirm(translate(f"Erase {user} permanently?"), abort=True, err=True)
@@ -46,7 +46,10 @@ def move(
     context: typer.Context,
     user: UserId,
     to: Annotated[
-        str, typer.Argument(help="Owner of another account of campaign money.", callback=_a_host_id)
+        str,
+        typer.Argument(
+            help="Owner of the receiving account of campaign money.", callback=_a_host_id
+        ),
     ],
     reason: Annotated[str, typer.Option(help="For the audit log.")],
     key: Key = "",
@@ -58,7 +61,7 @@ def move(
 
 @campaign_money.command("unmark")
 def unmark(context: typer.Context, user: UserId) -> None:
-    """Remove the campaign mark from an empty account. A repeat is harmless."""
+    """Remove the campaign mark from an empty account. Safe to repeat."""
     session = session_of(context)
     session.screen.report(again(lambda: session.target.operator.delete(_money_of(user))))
 
@@ -70,9 +73,9 @@ def _money_of(user: str) -> str:
 @pictures.command("remove")
 def remove(
     context: typer.Context,
-    picture: Annotated[str, typer.Argument(help="The picture's id, or its address.")],
+    picture: Annotated[str, typer.Argument(help="The picture's id or URL.")],
 ) -> None:
-    """Remove a picture: within an hour its packets show the plain cover."""
+    """Remove a picture. Within an hour, packets that use it show the plain cover."""
     session, (*_, picture_id) = session_of(context), picture.rpartition("/")
     path = f"/admin/pictures/{an_id(picture_id)}"
     session.screen.report(again(lambda: session.target.operator.delete(path)))

@@ -1,4 +1,4 @@
-"""Webhooks: their subscriptions to events, and their waiting and dead deliveries."""
+"""Webhooks, with their subscriptions to events, pending deliveries, and dead letters."""
 
 from typing import Annotated, Any
 
@@ -50,20 +50,20 @@ def put_webhook(
     name: Name,
     url: Annotated[str, typer.Argument(help="The https URL that receives events.")],
     event: Annotated[
-        list[str], typer.Option(help="Event type, like redpacket.packet.claimed; may be repeated.")
+        list[str], typer.Option(help="Event type, like redpacket.packet.claimed; repeatable.")
     ],
     is_off: Annotated[bool, typer.Option("--off", help="Accept no events for now.")] = False,
 ) -> None:
     """Create or edit a webhook. A new webhook's secret is shown only once."""
     session = session_of(context)
     body = {"url": url, "events": event, "is_on": not is_off}
-    # No retry: a lost answer had the secret. `webhooks secret` creates another one.
+    # Don't retry: only the first response has the secret. `webhooks secret` creates another one.
     session.screen.report(session.target.operator.put(f"/admin/webhooks/{name}", body))
 
 
 @webhooks.command("resume")
 def resume_webhook(context: typer.Context, name: Name) -> None:
-    """End a webhook's pause by saving it unchanged."""
+    """Resume a paused webhook by saving it unchanged."""
     session = session_of(context)
     webhook = _details(session, name)
     body = {each: webhook[each] for each in ("url", "events", "is_on")}
@@ -72,7 +72,7 @@ def resume_webhook(context: typer.Context, name: Name) -> None:
 
 @webhooks.command("secret")
 def rotate_secret(context: typer.Context, name: Name) -> None:
-    """Create a new secret, shown only once; the previous one also signs for another day."""
+    """Create a new secret, shown only once. The previous secret remains valid for a day."""
     session = session_of(context)
     session.screen.report(session.target.operator.post(f"/admin/webhooks/{name}/secret"))
 

@@ -1,7 +1,7 @@
-"""Language of the terminal: the code writes English, and one catalog has the Chinese.
+"""Language of the terminal. The code has the English texts, and a catalog their translations.
 
 Text for people is translated when it is printed, so commands do not depend on the language. JSON is
-not translated. `{}` stands for a value: the test of the catalog reads the templates from the code.
+not translated. `{}` stands for a value. The catalog's test reads the templates from the code.
 """
 
 import re
@@ -374,7 +374,7 @@ ZH = {
     "{} can't be a user: use up to 128 letters, digits and any of _ . @ : | + = -": (
         "{} 不能作为用户：最多 128 个字母、数字和 _ . @ : | + = -"
     ),
-    # Refusals of the API, by their codes; its own detail follows.
+    # Names of the API's problem codes. The API's detail follows them.
     "approval_not_found": "没有这条审批",
     "campaign_not_found": "找不到这个活动",
     "chat_not_found": "没有允许过这个群聊",
@@ -393,7 +393,7 @@ ZH = {
     "version_conflict": "已被别人修改，请重新读取",
     "withdrawal_not_found": "找不到这笔提现",
 }
-"""Chinese for each text of the code."""
+"""Chinese translation of each English text in the code."""
 
 
 def use(language: str) -> None:
@@ -415,7 +415,7 @@ def translate(text: str) -> str:
 
 @cache
 def _templates() -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns with values as groups, sorted by the length of their fixed text."""
+    """Return patterns that capture the values, the longest fixed text first."""
     return [
         (re.compile(re.escape(english).replace(r"\{\}", "(.*)"), re.DOTALL), ZH[english])
         for english in sorted(ZH, key=lambda text: len(text.replace("{}", "")), reverse=True)
