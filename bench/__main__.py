@@ -1,10 +1,10 @@
-"""Runner of benches, which prints their figures; the last line is JSON.
+"""Command that runs benches and prints their figures. The last line of output is JSON.
 
-python -m bench runs all of them, then writes docs/performance.md
+`python -m bench` runs all benches, and writes docs/performance.md.
 
-python -m bench claim memory runs these, and writes nothing
+`python -m bench claim memory` runs these two benches, and writes nothing.
 
-python -m bench --write capacity runs these, and writes the page
+`python -m bench --write capacity` runs this bench, and writes the page.
 """
 
 import argparse
@@ -27,7 +27,7 @@ print(json.dumps(importlib.import_module("bench." + sys.argv[1]).measure()))
 
 
 def main(words: Sequence[str]) -> int:
-    """Run benches; return 1 if one failed or missed a bound."""
+    """Run benches. Return 1 if a bench failed or missed a bound."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
     parser.add_argument("--write", action="store_true")
@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(name: str) -> dict[str, Any]:
-    """Run a bench, and return the stored part of its result."""
+    """Run a bench, and return its record for docs/performance.json."""
     print(f"== {name}", flush=True)
     record: dict[str, Any] = {
         "on": datetime.now(UTC).date().isoformat(),

@@ -1,4 +1,4 @@
-"""Tables of docs/capacity.md: the load of three sizes of rush on each service."""
+"""Tables in docs/capacity.md: the load of two rushes on each service, and a stack's limits."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -27,37 +27,35 @@ PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
 WINNER_CPU_S = 60e-6
 CACHE_LOAD = 0.5
-"""Maximum load of a shard. The other half is reserve for a failover and for surprises."""
+"""Maximum load of a cache shard. The other half is reserved for failovers and surprises."""
 
 SWEEP_CPU_S = 0.025
-"""Seconds of CPU for a packet that a sweep refunds and closes; 16 ms and 4.5 calls were
-measured.
-"""
+"""CPU seconds for a packet that a sweep refunds and closes. 16 ms and 4.5 calls were measured."""
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
-"""Seconds of a packet's sequential calls to DynamoDB and the cache, rounded up."""
+"""Seconds for each of a packet's sequential calls to DynamoDB and the cache, rounded up."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
 """Seconds that a sweep reserves for the last chunk and for refunds of lost claims."""
 DUE = 100_000
-"""Packets that expire in one minute without being emptied."""
+"""Number of packets that expire in one minute before they are emptied."""
 
-# Limits of AWS itself; docs/capacity.md names their pages.
+# Limits of AWS. docs/capacity.md has their sources.
 PARTITION_WRITE_UNITS = 1_000
 TABLE_UNITS_QUOTA = 40_000
 EDGE_RPS = 250_000
 """Maximum requests per second for a CloudFront distribution."""
 IN_FLIGHT = 120_000
-"""Maximum messages of an SQS queue that are received and not yet deleted."""
+"""Maximum number of an SQS queue's messages that are received but not yet deleted."""
 REQUESTS_PER_CONCURRENCY = 10
 SCALING_RPS = 10_000
 SCALING_S = 10
 PROCESSOR_MB = 1_769
-"""Memory size in MB at which a function has one whole processor; Python uses only one."""
+"""Memory size in MB at which a function has one full vCPU. Python uses only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rush:
-    """A rush: grabs per second at the peak, and the shares that they claim."""
+    """Rush of users: peak rates per second, and total numbers of grabs, shares, and packets."""
 
     name: str
     grabs_per_s: int
@@ -75,7 +73,7 @@ RUSHES = (
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Write units of claims and the rate of payouts, from the code and the template."""
+    """Write units per claim, and the rate of payouts, computed from the code and the template."""
 
     outcomes: float
     settled_outcomes: float
@@ -96,12 +94,12 @@ class Ledger:
 
     @property
     def settled_per_packet(self) -> float:
-        """Return the claims per second that the stored sums of one large packet accept."""
+        """Return the claims per second that the row with one large packet's sums accepts."""
         return PARTITION_WRITE_UNITS / self.sums
 
 
 def ledger(rating: str = RATINGS[0]) -> Ledger:
-    """Count the write units of a claim in the use cases' calls."""
+    """Count the write units of a claim while the real use cases run."""
     deployed = read_template()
     indexes = indexes_of(deployed)
     till = counts.MeteredTill(indexes)
@@ -119,7 +117,7 @@ def ledger(rating: str = RATINGS[0]) -> Ledger:
         settled_outcomes=of_rows["shares"] / count - claimed_outcomes,
         shares=written["shares"] / count,
         accounts=written["accounts"] / count,
-        # Each invocation adds its own batch to the packet's stored sums.
+        # Each invocation updates the packet's stored sums once for its batch.
         sums=1 / batch,
         payouts_per_s=batches * batch / PAYOUT_S,
     )
@@ -133,17 +131,17 @@ def shards(rush: Rush) -> int:
 
 
 def partitions(rush: Rush, ledger: Ledger) -> int:
-    """Return the partitions of shares that each packet needs for claims and payouts."""
+    """Return the number of share partitions that each packet needs for claims and payouts."""
     return ceil(rush.claims_per_s / rush.packets / ledger.settled_per_partition)
 
 
 def scaling_s(rush: Rush) -> float:
-    """Return the seconds in which Lambda scales up from zero; the first step is immediate."""
+    """Return the seconds in which Lambda scales up from zero. The first step is immediate."""
     return max(0.0, rush.grabs_per_s / SCALING_RPS - 1) * SCALING_S
 
 
 def work_partitions(rush: Rush) -> int:
-    """Return the number of partitions that a work list needs: a claim enters it and leaves it."""
+    """Return the number of partitions that a work list needs. Each claim enters and leaves it."""
     return ceil(2 * rush.claims_per_s / PARTITION_WRITE_UNITS)
 
 
@@ -154,7 +152,7 @@ def settling_s(rush: Rush, ledger: Ledger) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Sweeps:
-    """Rate at which the template's sweeps close packets that are not emptied."""
+    """Rate at which the template's sweeps close packets that expire before they are emptied."""
 
     side_by_side: int
     packets_per_s: float
@@ -162,7 +160,7 @@ class Sweeps:
 
     @property
     def packets_per_minute(self) -> int:
-        """Return the number of packets that all sweeps of a minute close."""
+        """Return the number of packets that the sweeps of one minute can close."""
         each = min(PACKETS_PER_SWEEP, int(self.packets_per_s * self.window_s))
         return self.side_by_side * each
 
@@ -193,7 +191,7 @@ def usd(rush: Rush) -> float:
 
 
 def table(rushes: Sequence[Rush] = RUSHES) -> str:
-    """Return a table with the sizes side by side."""
+    """Return a Markdown table with the rushes side by side."""
     measured = ledger()
     rows: list[tuple[str, str, Callable[[Rush], float]]] = [
         ("Grabs a second", "given", lambda rush: rush.grabs_per_s),
@@ -256,13 +254,13 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
 SHARES_PER_PACKET, POLLS_PER_GRAB = 10, 4
 INDEX_UNITS, RECEIPT_UNITS = 2, 2
 A, B = 76_000, 760_000
-"""Claims per second: of 760,000 grabs per second, a tenth wins, or all win."""
+"""Claims per second at a peak of 760,000 grabs, of which a tenth (A) or all (B) win."""
 
 
 def readings(kept: Mapping[str, Any]) -> str:
-    """Return a stack's default and highest capacity, and the needs of WeChat's peak.
+    """Return tables of a stack's default and highest capacity, and of the needs at WeChat's peak.
 
-    *kept* has the stored figures of other benches.
+    *kept* has the stored records of all benches.
     """
     deployed = read_template()
     low, high = (ledger_of(deployed, rating) for rating in (RATINGS[0], RATINGS[-1]))

@@ -1,7 +1,8 @@
-"""Load model of stacks in virtual time: it counts the grabs of a rush that each limit refuses.
+"""Load model of stacks in virtual time. It counts the grabs of a rush that each limit refuses.
 
-The fluid model advances in steps of 0.1 s. Each limit has a line with its refusals; 70% of the
-refused users retry after two seconds. docs/capacity.md has AWS's figures and the planning figures.
+The model treats load as a fluid, and advances in steps of 0.1 s. It counts refusals for each limit.
+Of the refused users, 70% retry after two seconds. docs/capacity.md has AWS's limits and the
+planning figures.
 """
 
 from collections import deque
@@ -25,15 +26,15 @@ from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_READ
 
 STEP_S = 0.1
 LOSER_S, WINNER_S, START_S = 0.006, 0.045, 0.6
-"""Seconds of a grab's function: a loser, a winner, and a cold start."""
+"""Seconds that the grab function takes for a loser, for a winner, and for a cold start."""
 ENVIRONMENTS_PER_S = 100
 """Environments that Lambda starts per second for one function: 1,000 in ten seconds."""
 LEDGER = ledger()
 UNITS_PER_FOREIGN = 3.0
-"""Write units of the outbox in a design that was not built."""
+"""Outbox write units for a claim by another stack's user, in a design that was not built."""
 INDEX_UNITS_PER_CLAIM = 2
 PAYOUTS_AT_FIRST, PAYOUTS_PER_S = 5, 5
-"""Initial number of concurrent payouts, and the number that SQS adds per second."""
+"""Initial number of concurrent payouts, and the number that Lambda adds per second."""
 SENDS_PER_CLAIM = 0.1
 TRY_AGAIN_S, TRY_AGAIN = 2.0, 0.7
 RISE_S, HOLD_S, FALL_S = 10, 60, 60
@@ -43,7 +44,7 @@ SECONDS_MAX = 7_200
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one stack: those of its account and Region, and those of its parameters."""
+    """Limits of one stack, which come from its account, its Region, and its parameters."""
 
     api_per_s: float
     api_burst: float
@@ -123,7 +124,7 @@ class Stack:
         claims = grabs * winners
         of_index = limits.work_shards * PARTITION_WRITE_UNITS / INDEX_UNITS_PER_CLAIM * STEP_S
         kept = self._pass("work_shards", claims, of_index)
-        # On demand, a table sustains twice its highest load so far, up to its maximum.
+        # An on-demand table sustains twice its highest load so far, up to its maximum.
         units = min(limits.table_units, max(limits.warm_units, 2 * self._claimed_peak))
         line = "table_units" if units >= limits.table_units else "warm_units"
         kept = self._pass(line, kept, units / LEDGER.shares * STEP_S)
@@ -148,7 +149,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Rush:
-    """Rush of *grabs_per_s* over *cells*, one of which may get more load or be lost."""
+    """Rush spread over *cells* stacks. One cell may get *heat* times its load, or be lost."""
 
     grabs_per_s: float
     winners: float
@@ -158,7 +159,7 @@ class Rush:
     lost_s: tuple[float, float] | None = None
 
     def play(self) -> Stack:
-        """Run the rush at one cell until its claims are settled and its sends logged."""
+        """Simulate one cell until its claims are settled and its sends are logged."""
         stack = Stack(self.limits, foreign=1 - 1 / self.cells)
         steps = 0
         while (at_s := steps * STEP_S) < SECONDS_MAX:
@@ -187,7 +188,7 @@ def limits_of(rating: str, **overrides: float) -> Limits:
         "api_burst": route["ThrottlingBurstLimit"],
         "table_units": max(TABLE_UNITS_QUOTA, ledger["SharesUnits"]),
         "warm_units": ledger["SharesUnits"],
-        # Users do not wait for settlement, so a table that must scale up only costs time.
+        # Users do not wait for settlement, so a slow scale-up of this table only delays payouts.
         "settling_units": max(TABLE_UNITS_QUOTA, ledger["AccountsUnits"]),
         "work_shards": ledger["WorkShards"],
         "payouts": ledger["Payouts"],
@@ -202,7 +203,7 @@ LARGE: dict[str, float] = {
     "environments": 10_000,
     "shards": 5,
 }
-"""Calls to AWS by an app with 1,000,000 users, excluding its tables."""
+"""Limits that an app with 1,000,000 users requests from AWS, except those of its tables."""
 MEDIUM: dict[str, float] = {
     "api_per_s": 50_000,
     "api_burst": 25_000,
@@ -249,7 +250,7 @@ def line_of(name: str, rush: Rush, stack: Stack) -> Mapping[str, Any]:
 
 
 def measure() -> dict[str, Any]:
-    """Run all rushes, print a line for each, and return the served grabs."""
+    """Run all rushes, print a line for each, and return the percentages of served grabs."""
     figures: dict[str, Any] = {}
     for name, rush in RUSHES.items():
         line = line_of(name, rush, rush.play())

@@ -1,9 +1,9 @@
-"""Cost of a claim in the cache: for winners, repeats and late users.
+"""Cost of a claim in the cache for winners, for repeated grabs, and for late users.
 
-The baseline is an empty script (1.00). Two other scripts, rewritten from their description,
-resemble those of many red-packet systems. Both store amounts as text in a list, and return less.
-Then whole claims are measured without pipelining: the production adapter calls the cache for an
-open packet and for an emptied one, and the baseline answers its winner and its loser.
+An empty script has the speed 1.00. The two scripts of `bench/originals.py` resemble those of many
+red-packet systems: both store amounts as text in a list, and return less than ours. The bench also
+measures whole claims without pipelining. The production adapter grabs from an open packet and from
+an emptied one, and the baseline script answers a winner and a loser.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from testing.platform.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000
 SHARES = 10
-"""Shares of the emptied packet."""
+"""Number of shares in the emptied packet."""
 
 
 def measure() -> dict[str, float]:

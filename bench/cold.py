@@ -1,12 +1,12 @@
-"""Cost of a cold start of the grab and payout functions, relative to their libraries.
+"""CPU cost of cold starts of the grab and payout functions, relative to importing libraries.
 
 Each start is a new process with the files that Lambda would provide: the function's folder, the
-layer as `sam build` makes it with its .pyc, and the runtime's boto3. The bench counts the process's
-own CPU, so that a busy machine matters little, and takes medians of interleaved rounds. A loser and
-a winner are whole first grabs, from the first import to the answer, with TLS as on AWS: to a real
-cache, and to a stub of DynamoDB and SQS, both with certificates of a test CA. bench/figures.toml
-has the bounds: a function may cost a given multiple of importing boto3 alone, and a function with a
-needless import must cost more; otherwise the bound detects nothing.
+layer that `sam build` makes, with its .pyc files, and the runtime's boto3. The bench measures the
+process's CPU time, so a busy machine matters little, and takes medians of interleaved rounds.
+"loser" and "winner" are complete first grabs, from the first import to the answer. They use TLS, as
+on AWS, to a real cache and to a stub of DynamoDB and SQS, both with certificates from a test CA.
+bench/figures.toml limits a function's cost to a multiple of importing boto3 alone. A function with
+a needless import must exceed this bound, because otherwise the bound would detect nothing.
 """
 
 import json
@@ -48,7 +48,7 @@ from testing.platform.tls_servers import Authority, tls_before
 ROUNDS = 15
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
-# Work before the first command to a server.
+# Code that runs before the first command to a server.
 _IMPORT = "import app; from redpacket.containers import containers"
 GRAB = f"{_IMPORT}; containers.operations.switches; containers.packets.claim_cache"
 PAYOUT = f"{_IMPORT}; containers.platform.aws('dynamodb')"
@@ -62,7 +62,7 @@ CONTENDERS = {
     "boto3": "import boto3",
     "grab": GRAB,
     "payout": PAYOUT,
-    # Two AWS clients without our code, as a baseline.
+    # A Redis client and two AWS clients without our code, for comparison.
     "clients": (
         "import redis, botocore.session as found; redis.Redis(); session = found.get_session(); "
         "session.create_client('dynamodb'); session.create_client('sqs')"
@@ -70,7 +70,7 @@ CONTENDERS = {
     "heavy_grab": f"import boto3, pydantic; {GRAB}",
     "heavy_payout": f"{PAYOUT}; containers.platform.aws_session.create_client('dynamodb')",
 }
-# The first grab of a copy of a prepared process, like a process that SnapStart restores.
+# First grab in a forked copy of an initialized process, as after a SnapStart restore.
 RESTORED_GRAB = """
 import os, sys, types
 hooks = types.ModuleType("snapshot_restore_py")
@@ -94,7 +94,7 @@ assert not set(sys.modules) - prepared, sorted(set(sys.modules) - prepared)
 FIRST_GRABS = {
     "loser": ("code", "packet_emptied"),
     "winner": ("outcome", "claimed"),
-    # The earlier way, with botocore, which containers use if the environment has no keys.
+    # The botocore clients that containers use if the environment has no keys.
     "botocore_winner": ("outcome", "claimed"),
     "restored_loser": ("code", "packet_emptied"),
     "restored_winner": ("outcome", "claimed"),
@@ -152,7 +152,7 @@ def _costs_ms(folder: Path) -> Figures:
         runs |= {
             name: partial(_first_grab_ms, folder, name, environment, users) for name in FIRST_GRABS
         }
-        # Warm up: this reads the files from disk, and writes the runtime's .pyc.
+        # Warm up: this reads the files from disk, and writes the runtime's .pyc files.
         interleaved(runs, rounds=1)
         return interleaved(runs, ROUNDS)
 
@@ -196,7 +196,8 @@ def _start_ms(
     function = "PayoutFunction" if name.endswith("payout") else "GrabFunction"
     path = [folder / function, folder / "SharedLayer" / "python", folder / "runtime"]
     code = START.format(path=[str(part) for part in path], start=start)
-    # Run isolated, without the site-packages of the interpreter that made the .pyc.
+    # -I isolates the process, and -S hides this interpreter's site-packages. The same interpreter
+    # compiled the layer's .pyc files.
     done = subprocess.run(
         [places.LAMBDA_PYTHON, "-I", "-S", "-c", code],
         env=ENVIRONMENT | KEYS if environment is None else environment,
@@ -210,7 +211,7 @@ def _start_ms(
 
 @contextmanager
 def _servers(folder: Path) -> Iterator[dict[str, str]]:
-    """Start a cache and a stub of AWS behind TLS; yield a function's environment."""
+    """Start a cache and an AWS stub behind TLS. Yield a function's environment variables."""
     authority = Authority(folder)
     context = authority.server_context("localhost")
     with ExitStack() as until_the_end:
@@ -221,7 +222,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             until_the_end.enter_context(tls_before(port, context))
             for port in (cache.port, aws.port)
         ]
-        # This cache accepts any token; on AWS, the ledger and ElastiCache authenticate callers.
+        # This cache accepts any token. On AWS, ElastiCache checks the token.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
         claim_cache, now_ms = RedisShards(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
@@ -236,7 +237,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             **{name: packet.packet_id for name, packet in packets.items()},
             "CACHE_URL": f"rediss://functions@localhost:{ports[0]}",
             "AWS_ENDPOINT_URL": f"https://localhost:{ports[1]}",
-            # The same number of roots as on AWS, and the test CA.
+            # As many root certificates as on AWS, and the test CA's.
             "SSL_CERT_FILE": _bundle(folder / "few.pem", AMAZON_ROOTS, authority.bundle),
             "ALL_ROOTS": _bundle(
                 folder / "all.pem", folder / "runtime/botocore/cacert.pem", authority.bundle
@@ -247,7 +248,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _answer(call: Call) -> dict[str, Any]:
-    """Return the successful answer of a service."""
+    """Return a successful response of SQS or DynamoDB."""
     return {"MessageId": "message"} if call.target == "SendMessage" else {}
 
 
@@ -290,10 +291,10 @@ def _unpack(folder: Path) -> None:
 
 
 def _copy_runtime(folder: Path) -> None:
-    """Copy the packages that Lambda's own Python has in addition to the standard library."""
+    """Copy the packages that Lambda's Python runtime adds to the standard library."""
     installed = Path(boto3.__file__).parents[1]
     for name in RUNTIME_PACKAGES:
-        # Link the 25 MB of models instead of copying them.
+        # Link the 25 MB of service models instead of copying them.
         ignored = shutil.ignore_patterns("data", "__pycache__")
         shutil.copytree(installed / name, folder / name, ignore=ignored)
         if (installed / name / "data").exists():

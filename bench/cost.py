@@ -1,7 +1,7 @@
-"""Cost of a million grabs on AWS: list prices times the counts of code and template.
+"""Cost of a million grabs on AWS: list prices times quantities from the code and the template.
 
-DynamoDB units are counted in the use cases' calls (bench/counts.py), without receipts. Log bytes
-are counted in the lines that the template enables. Prices and the numbers of users are in
+DynamoDB units are counted while the real use cases run (bench/counts.py), without receipts. Log
+bytes are those of the lines that the template enables. Prices and the numbers of users are in
 bench/prices.toml.
 """
 
@@ -23,7 +23,7 @@ PRICES = ROOT / "bench" / "prices.toml"
 
 MILLION = 1_000_000
 MESSAGES_PER_RECEIVE = 10
-"""Messages that Lambda's poller receives and deletes in one request, if available."""
+"""Maximum number of messages that Lambda's poller receives or deletes in one request."""
 
 NIGHTS = 30
 QUERY_GB = 0.01
@@ -35,13 +35,13 @@ MINUTES = 60 * HOURS
 
 WORK_LISTS = 3
 PAYMENT_LISTS = 4
-"""Work lists of each provider: payments, returns, withdrawals in progress, consents."""
+"""Number of work lists per provider: payments, returns, withdrawals in progress, consents."""
 POLL_S = 20
-"""Seconds between two polls of an empty queue by Lambda."""
+"""Seconds between two of Lambda's polls of an empty queue."""
 KEY_KEPT_S = 300
-"""Seconds between two requests of DynamoDB to KMS for a table's key, for each function."""
+"""Seconds between two requests from DynamoDB to KMS for a table's key."""
 SWEEP_LOG_BYTES = 900
-"""Bytes of Lambda's own lines and of the summary line."""
+"""Bytes that a sweep logs: Lambda's own lines and the summary line."""
 
 
 Bill = dict[str, float]
@@ -115,7 +115,7 @@ def grabs_bill(
     told = claims.notice_write_units / shares_per_packet
     write_units = winners_share * (claims.write_units(shares_per_packet) + told)
     read_units = winners_share * claims.read_units(shares_per_packet)
-    # One request sends a claim; receiving and deleting are shared.
+    # Each claim needs one send request. Claims share receive and delete requests.
     queue_requests = winners_share * (1 + 2 / MESSAGES_PER_RECEIVE)
     return {
         "http_api": usd["http_api_per_million_requests"],
@@ -153,8 +153,8 @@ def _record_units(book: Mapping[str, Any]) -> float:
 def feed_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
     """Return the price of a million polls of the feed, behind CloudFront."""
     usd, crowd, assumed = book["usd"], book["crowd"], book["assumed"]
-    # Each edge sends one request a second, regardless of the number of viewers, who are the users
-    # that grab a packet.
+    # Each edge location requests the feed once a second, regardless of the number of viewers. A
+    # packet's viewers are the users that grab it.
     grabs_per_packet = crowd["shares_per_packet"] / crowd["winners_share"]
     fetches = min(1.0, crowd["edges_per_packet"] * crowd["poll_every_s"] / grabs_per_packet)
     fetched = poll_bill(book, deployment)
@@ -193,10 +193,10 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
 
 def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
-    """Return the monthly price of both providers without traffic: a dispatch and a sweep.
+    """Return the monthly price of both payment providers without traffic.
 
-    A dispatch polls the list of calls, the breaker and the switch until no call has arrived for
-    a while.
+    A dispatch and a sweep run every minute. The dispatch polls the list of calls, the circuit
+    breaker, and the switch until no call has arrived for a while.
     """
     usd, channels = book["usd"], len(ProviderName)
     polls = IDLE_MS / POLL_MS
@@ -236,7 +236,7 @@ def options_bill(book: Mapping[str, Any]) -> Bill:
 
 
 def run_usd(book: Mapping[str, Any]) -> float:
-    """Return the cost of a reconciliation of few rows: its queries and its states."""
+    """Return the cost of reconciling few rows: queries and state transitions."""
     usd, run = book["usd"], Run("00", 1_795_000_000_000, base="last")
     query_count = sum(len(each(run)) for each in (file_columns, images, rows, checks))
     states: float = book["assumed"]["reconcile_states"] * usd["states_per_million"] / MILLION
@@ -244,13 +244,13 @@ def run_usd(book: Mapping[str, Any]) -> float:
 
 
 def exported_usd(book: Mapping[str, Any]) -> float:
-    """Return the cost of exporting the rows of a million claims, once a week."""
+    """Return the cost of one export of the rows of a million claims."""
     gb: float = book["assumed"]["gb_per_million_claims"]
     return gb * float(book["usd"]["dynamodb_export_per_gb"])
 
 
 def usd_of(grabs: int, claims: int) -> float:
-    """Return the price of *count* grabs, from the current prices and the template."""
+    """Return the price of *grabs* grabs, of which *claims* win, with the prices of PRICES."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     counted = count_claims(indexes_of(read_template()))
     costs = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)

@@ -1,4 +1,4 @@
-"""Writes of a claim and reads of a page, counted in a run of the real use cases in memory."""
+"""Writes of a claim and reads of a page, counted while the real use cases run in memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -30,24 +30,24 @@ from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
-"""User id with the length of subjects of Cognito and most other issuers."""
+"""User id as long as the subjects of Cognito and most other issuers."""
 
 PAGE = 50
 """Claims on a record page."""
 
 
 def a_person(number: int) -> User:
-    """Return a user as the API makes one, with a name of six Chinese characters in their token."""
+    """Return a user whose token has a nickname of six Chinese characters."""
     host_id = HOST_ID.format(number)
     return User(PUBLISHED_USER_IDS.id_of(host_id), "恭喜发财万事", host_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """DynamoDB operations of one claim: to make it durable, and to settle it.
+    """DynamoDB units of one claim: to make the claim durable, and to settle it.
 
-    *end_write_units* are for the end of an emptied packet, once, and *notice_write_units* for its
-    notices.
+    The units of the end of an emptied packet, and of the notices about the end, count once per
+    packet.
     """
 
     claim_write_units: float
@@ -71,7 +71,7 @@ class Claims:
 
 
 class Till:
-    """Adapters of the ledger, and the benches' calls to them."""
+    """Adapters of the ledger, with the calls that benches make."""
 
     def __init__(self, dynamo: Dynamo, *, has_receipts: bool = False) -> None:
         self.packets = DynamoPackets(dynamo)
@@ -104,7 +104,7 @@ class Till:
         user_from: int = 0,
         **changes: Any,
     ) -> list[Share]:
-        """Make claims durable, each by a new user with a number from *user_from* on."""
+        """Make claims durable, each by another user. User numbers start after *user_from*."""
         last_no = packet.terms.count - shard_count(packet.packet_id)
         shares = [
             replace(
@@ -126,7 +126,7 @@ class MeteredTill(Till):
         super().__init__(Dynamo(lambda: self.meter, TABLE_NAMES), has_receipts=has_receipts)
 
     def send(self, count: int, sender_no: int = 0, **changes: Any) -> Packet:
-        """Fund a packet, and reset the count."""
+        """Fund a packet, and reset the counts."""
         packet = super().send(count, sender_no, **changes)
         self.meter.forget()
         return packet
@@ -171,7 +171,7 @@ def count_claims(
     has_quota: bool = False,
     has_receipts: bool = False,
 ) -> Claims:
-    """Count the DynamoDB calls for the claims of an emptied packet, and for its end."""
+    """Count the DynamoDB units of an emptied packet's claims and of the packet's end."""
     till = MeteredTill(indexes, has_receipts=has_receipts)
     packet = till.send(shares_per_packet)
     shares = till.claim(
@@ -196,7 +196,7 @@ def count_claims(
 
 
 def hot_row_units(indexes: Indexes, count: int = 200) -> float:
-    """Return the write units per claim that all claims of one packet share at their settlement."""
+    """Return the write units per claim of the row that all settlements of one packet update."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, count))
@@ -214,14 +214,14 @@ class RecordReads:
 
     @property
     def together(self) -> float:
-        """Reads of a page in a process without cached profiles."""
+        """Read units of the page in a process without cached profiles."""
         return self.page + self.profiles
 
 
 def record_reads(
     indexes: Indexes, count: int, claimed: int, viewer: User | None = None
 ) -> RecordReads:
-    """Count the reads of a record page of *count* shares; if all are claimed, the packet closes."""
+    """Count the read units of the record page of a packet. If all shares are claimed, it closes."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, claimed + 1))

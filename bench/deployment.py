@@ -1,4 +1,4 @@
-"""Values of template.yaml that cause or limit costs."""
+"""Values in template.yaml that cause or limit costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 LOG_EVENT_BYTES = 26
 """Bytes that CloudWatch counts for each line, in addition to its text."""
 
-# Lines that Lambda writes for each call, by its schema, unless SystemLogLevel is above INFO.
+# Lines that Lambda logs for each call in JSON, unless SystemLogLevel is above INFO.
 PLATFORM_LINES = (
     (
         '{"time":"2027-01-29T12:00:00.000Z","type":"platform.start","record":'
@@ -19,7 +19,7 @@ PLATFORM_LINES = (
         '"billedDurationMs":15,"memorySizeMB":1024,"maxMemoryUsedMB":96},"status":"success"}}'
     ),
 )
-# Values of an access log for the names in the template's format.
+# Sample values of the variables in the template's access log format.
 ACCESS_VALUES = {
     "$context.requestId": "JKJaXmPLvHcESHA=",
     "$context.routeKey": "POST /packets/{packet_id}/grab",
@@ -44,7 +44,7 @@ class Deployment:
 
 
 def deployment_of(template: Mapping[str, Any]) -> Deployment:
-    """Read the template's values that concern cost."""
+    """Read the values that affect costs from the template."""
     common = template["Globals"]["Function"]
     resources = template["Resources"]
 
@@ -71,13 +71,13 @@ def deployment_of(template: Mapping[str, Any]) -> Deployment:
 
 
 def access_format(template: Mapping[str, Any]) -> str:
-    """Return the line that the API logs for each request."""
+    """Return the format of the line that the API logs for each request."""
     stage = template["Resources"]["ApiStage"]["Properties"]
     return str(stage["AccessLogSettings"]["Format"])
 
 
 def log_bytes(access: str, system_level: str) -> int:
-    """Return the bytes that a request adds to logs; a successful grab logs nothing."""
+    """Return the bytes that a request adds to logs. The code of a successful grab logs nothing."""
     for name, value in ACCESS_VALUES.items():
         access = access.replace(name, value)
     lines = [access, *(PLATFORM_LINES if system_level in {"DEBUG", "INFO"} else ())]
@@ -139,7 +139,7 @@ class Standing:
     secrets: int
     keys: int
     clients: int
-    """App clients of machines."""
+    """App clients that sign in with client credentials."""
     dashboards: int
     encrypted_tables: int
     sweeps: int
@@ -147,14 +147,14 @@ class Standing:
     minutely_gb: float
     """GB of memory of the other functions that run every minute: the log and deliveries."""
     queue_pollers: int
-    """Pollers of queues, each of which polls every 20 seconds."""
+    """Number of Lambda's queue pollers, each of which polls every 20 seconds."""
     payment_zones: int
-    """Zones of the endpoint that only a stack with a payment gateway has."""
+    """Number of zones of the endpoint that only stacks with a payment provider have."""
     transfer_gb: float
 
 
 def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
-    """Count the resources that cost money every hour."""
+    """Count the resources that cost money when idle."""
     resources = template["Resources"]
 
     def some(kind: str) -> list[dict[str, Any]]:
@@ -178,13 +178,13 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
     _, in_prod, else_where = replicas
     zones = {
-        # The template lists prod-only resources inside !If.
+        # The template has prod-only subnets inside !If.
         name: sum(is_prod or isinstance(zone, str) for zone in each["Properties"]["SubnetIds"])
         for name, each in resources.items()
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
     }
     payment_zones = zones.pop("LambdaEndpoint")
-    del zones["SecretsEndpoint"]  # Used only if the stack reads the password of a given cache.
+    del zones["SecretsEndpoint"]  # Exists only if the stack reads your own cache's password.
     return Standing(
         endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),
@@ -210,9 +210,9 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
 
 
 def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
-    """Return the number of metrics that an alarm reads; each is billed."""
+    """Return the number of metrics that an alarm reads. AWS bills each of them."""
     metrics = alarm.get("Metrics", [{"MetricStat": {}}])
-    # The template lists prod-only resources inside !If.
+    # The template has prod-only metrics inside !If.
     count = sum(isinstance(each, list) or "MetricStat" in each for each in metrics)
     # Alarms on several metrics need a topic, which only prod must have.
     return count if is_prod or count == 1 else 0

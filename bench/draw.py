@@ -1,7 +1,7 @@
 """Cost of a draw in the cache: losing and winning draws of small and large lotteries.
 
-The cost is the server's CPU relative to an empty script of the same round (1.00), so that neither
-the client nor a busy machine matters much; medians of interleaved rounds.
+The figures compare the server's CPU time with that of an empty script in the same round (1.00), so
+neither the client nor a busy machine matters much. They are medians of interleaved rounds.
 """
 
 import time
@@ -54,7 +54,7 @@ def _next_draw(call: Call, point: int, day: DrawDay) -> Callable[[], Call]:
     numbers = count(1)
 
     def next_call() -> Call:
-        # Every user draws once, with a name of realistic length.
+        # Every user draws once, with ids of realistic length.
         number = next(numbers)
         who = f"user-{number:08d}", f"{number:032x}"
         return (*call, *who, point, day.starts_at_ms, day.ends_at_ms)

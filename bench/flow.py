@@ -1,17 +1,17 @@
 """Bench of the deployed system: claims over HTTP, and their settlement.
 
-**Claims.** A bare handler is deployed beside ours, behind the same gateway and authorizer: one
-Redis call and an answer, the minimum of a claim. Both serve the same users in turns: WINNERS shares
-and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile, because on AWS
-they run on other machines. The ratio is the median of the rounds' ratios.
+**Claims.** The bench deploys a bare handler beside ours, behind the same gateway and authorizer. It
+makes one Redis call and answers, which is the minimum for a claim. Both handlers serve the same
+users in turns. A packet has WINNERS shares for CROWD users, so 95 of 100 lose. Meanwhile, payouts
+are off, because on AWS they run on other machines. The ratio is the median of the rounds' ratios.
 
 **Settling.** The real adapters make claims in the deployed tables, and queue them. Then the
-deployed payout function settles them, in the batches of its mapping. The emulator's own poller
-takes at most 10, so this one replaces it. Sweeps are off, because they would queue the waiting
-claims again. Claims that one transaction settled have the same time in the ledger, so the bench
-counts transactions by time. Transactions hold their items and conflict (`local/conflicts.py`); a
-failed batch is counted, and redelivered at once. At the end, every invariant is checked over the
-whole ledger.
+deployed payout function settles them in batches of the size in its mapping. The bench polls the
+queue itself, because the emulator's poller takes at most 10 messages. Sweeps are off, because they
+would queue the waiting claims again. Claims that one transaction settled have the same time in the
+ledger, so the bench counts transactions by time. Transactions hold their items and can conflict
+(`local/conflicts.py`). A failed batch is counted, and redelivered immediately. At the end, the
+bench checks every invariant over the whole ledger.
 """
 
 import io
@@ -60,7 +60,7 @@ HOLD_MS = (20, 80)
 """Milliseconds for which a transaction holds its items while claims are settled."""
 
 FAILURES_MAX = 100
-"""Maximum number of failed batches of one poller, because a stack may stop answering."""
+"""Maximum number of failed batches per poller, because a stack may stop answering."""
 
 MESSAGES_PER_CALL = 10
 
@@ -115,7 +115,7 @@ def measure() -> dict[str, float]:
 
 
 def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
-    """Return the ms per request by round, and the latency of each of our claims."""
+    """Return the ms per request in each round, and the latency of each request to our handler."""
     tokens = [stack.token(f"guest-{number}") for number in range(CROWD)]
     packet_ids = _send(stack, (ROUNDS + 1) * PACKETS_PER_ROUND)
     chances = {"": WINNERS * PACKETS_PER_ROUND, "/bare": 0}
@@ -146,7 +146,7 @@ def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
 
 
 def _send(stack: Stack, count: int) -> list[str]:
-    """Send packets, each by a new sender, because one user's sends are limited."""
+    """Send packets, each by a new sender, because the sends of one user are limited."""
     packet_ids = []
     with Client(stack.api, stack.token("operator", scope="hongbao/admin")) as operator:
         for number in range(count):
@@ -165,8 +165,8 @@ Call = Callable[[list[tuple[str, str]]], tuple[float, list[tuple[float, int]]]]
 def _callers(stack: Stack) -> Iterator[Call]:
     """Yield a function that makes requests, CALLERS at a time.
 
-    The function takes their paths and tokens, and returns the elapsed ms per request, and the
-    latency and status of each.
+    The function takes paths and tokens. It returns the elapsed ms per request, and the latency and
+    status of each request.
     """
     http = httpx.Client(base_url=stack.api, timeout=30, trust_env=False)
 
@@ -187,7 +187,7 @@ def _callers(stack: Stack) -> Iterator[Call]:
 
 
 def _deploy_bare(stack: Stack) -> None:
-    """Deploy the bare handler beside ours: same layers, same role, same gateway and authorizer."""
+    """Deploy the bare handler beside ours, with the same layers, role, gateway, and authorizer."""
     functions, gateway = stack.aws("lambda"), stack.aws("apigatewayv2")
     ours = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     packed = io.BytesIO()
@@ -232,7 +232,7 @@ def _deploy_bare(stack: Stack) -> None:
 
 
 def _stop_payouts(stack: Stack) -> int:
-    """Disconnect the queue and the sweeps from the payouts; return the batch size."""
+    """Stop the sweeps and the mapping of the payout function. Return the mapping's batch size."""
     events = stack.aws("events")
     for rule in events.list_rules()["Rules"]:
         if "ExpireFunction" in rule["Name"]:
@@ -249,7 +249,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
     till = Till(Dynamo(lambda: dynamodb, tables_of(stack)))
     now_ms = clock.now_ms()
-    # Each packet has its own sender and users, because writes of one balance would conflict.
+    # Each packet has its own sender and users, because writes to a shared balance would conflict.
     packets = [
         till.send(
             SHARES,
@@ -267,7 +267,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
 
     with ThreadPoolExecutor(CLAIMERS) as pool:
         claimed = list(pool.map(claim, range(len(packets))))
-    # Several packets concurrently, with interleaved claims, as in a real rush.
+    # Interleave the claims of several packets, as in a real rush.
     refs = [
         share.ref
         for start in range(0, len(packets), PACKETS_AT_ONCE)
@@ -281,7 +281,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
 def _settle(stack: Stack, batch_size: int) -> int:
     """Pass batches to the payout function, like Lambda's poller, until the queue is empty.
 
-    Return the number of redelivered claims.
+    Return the number of failed batches.
     """
     sqs, functions = stack.aws("sqs"), stack.aws("lambda")
     url = stack.outputs["PayoutQueueUrl"]

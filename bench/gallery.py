@@ -1,6 +1,6 @@
-"""Drawing of every split in docs/gallery.webp, and its figures in docs/reference/splits.md.
+"""Plots of every split in docs/gallery.webp, and their figures in docs/reference/splits.md.
 
-make docs
+`make docs` runs this module.
 """
 
 from collections import Counter
@@ -74,7 +74,7 @@ def _draw_amounts(axes: Axes, amounts: Counter[int], colour: str, *, is_fine: bo
         axes.set_xlim(0.3, 10.7)
         axes.set_xticks(range(1, 11))
     else:
-        # A few shares are far out, so the last thousandth is left out.
+        # Leave out the largest thousandth of the shares, because a few are far out.
         last = max(amount for amount in amounts if _share_above(amounts, amount) >= total / 1_000)
         first = min(amounts)
         width = max(1, (last - first) // BINS)

@@ -1,7 +1,7 @@
 """Cost of a claim for each packet size.
 
-The cost is the server's CPU for the second half of a packet's claims; the first half is claimed
-beforehand.
+The cost is the server's CPU time for the second half of a packet's claims. The first half is
+claimed beforehand.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Rate at which commitments of sends enter the public log.
 
-The use case and the adapters are the real ones, over a model of DynamoDB in virtual time
-(`bench/slow_dynamo.py`) and 32 threads. ENTRIES commitments wait at first. The control appends 17
-entries at a time, the maximum that fits into one transaction with their places.
+The real use case and adapters run with 32 threads against a model of DynamoDB in virtual time
+(`bench/slow_dynamo.py`). At the start, ENTRIES commitments wait. The control appends 17 entries at
+a time, the maximum that fits into one transaction together with their places.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def measure() -> dict[str, float]:
 
 
 def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
-    """Return the seconds until *runs* concurrent runs have logged all, and their write units."""
+    """Return the seconds in which *runs* concurrent runs log all commitments, and their units."""
     virtual = VirtualTime(NOW_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     dynamo = Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s)
@@ -76,7 +76,7 @@ def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
 
 
 def threads(virtual: VirtualTime) -> Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]:
-    """Return a parallel map with the number of threads of the log function."""
+    """Return a parallel map with as many threads as the log function has."""
 
     def in_parallel(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         results: dict[int, Any] = {}

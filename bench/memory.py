@@ -1,6 +1,6 @@
-"""Memory of claims in the cache, in a large packet and in small ones.
+"""Memory in the cache for each claim of a large packet, and for a small packet.
 
-Bytes depend on the server and its allocator, and not on a busy machine: one round is enough.
+One round is enough, because the load of the machine does not affect memory.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def measure() -> dict[str, float]:
 
         def bytes_each(contenders: Iterator[Contender]) -> float:
             before = used()
-            contender = next(contenders)  # The call loads its shares.
+            contender = next(contenders)  # This loads the contender's shares.
             send(client, contender.next_call, CLAIMS, contender.expected)
             return round((used() - before) / CLAIMS, 1)
 

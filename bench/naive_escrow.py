@@ -1,9 +1,10 @@
-"""Control for settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
+"""Control for settle.py: the settlement of version 0.1.0, with one escrow row per packet.
 
-A transaction settles 20 claims: each updates its outcome, credits its claimer and books an entry on
-both sides. All of them share the escrow's balance, which must be sufficient. Two payouts of one
-packet always conflict there. After six tries, the batch has failed and is redelivered later. The
-control has its own rows and code, so that it does not change with the product.
+A transaction settles 20 claims. For each claim, it updates the outcome, credits the claimer, and
+writes an entry on both sides. It also debits the packet's escrow balance, which must be sufficient,
+so two payouts of one packet always conflict there. After six attempts, the batch fails and is
+redelivered later. The control has its own rows and code, so that it does not change with the
+product.
 """
 
 import random
@@ -17,7 +18,7 @@ CLAIMS_PER_TRANSACTION = 20
 TRIES = 6
 FIRST_WAIT_S = 0.02
 PARTS = 5
-"""Number of shares per escrow part of a packet of 100,000, as in 0.1.0."""
+"""Number of partitions for the outcomes of a packet with 100,000 shares, as in 0.1.0."""
 
 ACCOUNTS, PACKETS = "NaiveAccounts", "NaivePackets"
 AMOUNT_FEN = 100
@@ -30,7 +31,7 @@ def outcome_key(ref: ShareRef) -> dict[str, str]:
 
 
 def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:
-    """Put a packet's escrow, and a claim of each of its shares by a different user."""
+    """Write a packet's escrow, and a claim of each share by a different user."""
     escrow: Row = {"pk": f"escrow:{packet_id}", "sk": "balance", "balance_fen": AMOUNT_FEN * count}
     client.put_item(TableName=ACCOUNTS, Item=to_wire(escrow))
     refs = [ShareRef(packet_id, number) for number in range(1, count + 1)]
@@ -65,7 +66,7 @@ def settle(
 
 
 def count_settled(client: Any, refs: Iterable[ShareRef]) -> int:
-    """Return how many of the claims are settled."""
+    """Return the number of claims that are settled."""
     keys = (outcome_key(ref) for ref in refs)
     rows = (client.tables[PACKETS][key["pk"], key["sk"]] for key in keys)
     return sum("settled_at_ms" in row for row in rows)

@@ -1,6 +1,7 @@
-"""Claim scripts of other systems, rewritten from their description, for comparison.
+"""Claim scripts of other systems, rewritten from descriptions, for comparison.
 
-Both store shares as text in a list, and return less: they have no window, no end, and no repeat.
+Both store shares as text in a list. They check no opening time or expiry, do not detect a packet's
+end, and do not return a user's share again.
 """
 
 import json
@@ -45,7 +46,7 @@ return taken
 
 
 def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
-    """Fill the lists, and return the calls of new users, each of whom gets a share."""
+    """Fill the lists, and yield contenders whose calls come from new users, who all get a share."""
     yield Contender("baseline", of_new_users(*baseline(client, "baseline", share_count)), '{"')
     client.rpush("001:left", *([100] * share_count))
     baseline_b = script_call(client, BASELINE_B, 4, "001:left", "001:taken", "001:takers")
@@ -53,7 +54,7 @@ def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
 
 
 def baseline(client: redis.Redis, name: str, share_count: int) -> Call:
-    """Fill a list of the baseline's kind, and return the call of its script without the user."""
+    """Fill a list for the baseline, and return the call of its script without the user."""
     shares = (json.dumps({"id": number, "money": 100}) for number in range(share_count))
     client.rpush(f"{name}:left", *shares)
     return script_call(client, BASELINE, 3, f"{name}:left", f"{name}:taken", f"{name}:takers")

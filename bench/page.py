@@ -1,11 +1,11 @@
 """Size of the page, and time until a packet can be opened on a slow phone.
 
-The bench serves the page's own files and a stand-in for the API, which answers after 50 ms, behind
-a slow 4G (1.6 Mbit/s, 150 ms). The processor is slowed down four times, and each visit has a new
-browser profile. The page is usable when the coin can be tapped. The bench counts from the start of
-the visit, and takes the median of the rounds. The control is a document with a script of one
-request and one button, visited in the same rounds: it has the minimum that such a page needs. axe
-counts serious and critical findings in the views, in light and dark.
+The bench serves the page's files and a stand-in for the API, which answers after 50 ms. Chromium
+emulates slow 4G (1.6 Mbit/s, 150 ms) and a processor that is four times slower. Each visit has a
+new browser profile. The page is usable when the coin can be tapped. The time counts from the start
+of the visit; the figure is the median of the rounds. The control, visited in the same rounds, is
+the minimum for such a page: a document whose script makes one request and shows one button. axe
+counts serious and critical findings in several views, in light and dark mode.
 """
 
 import asyncio
@@ -136,7 +136,7 @@ AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 _ON_DEMAND = re.compile(r"[a-z]{2}-[A-Z]{2}-|sheet-")
-"""Files of the languages' folders, and the writer of sheets, which load on demand."""
+"""Names of files that load on demand: the languages' files and the writer of spreadsheets."""
 
 
 def measure() -> dict[str, float]:
@@ -181,7 +181,7 @@ def _files() -> list[Path]:
 
 
 def _is_operators(path: Path) -> bool:
-    """Return whether the file belongs to the console, and is not loaded on demand."""
+    """Return whether a file belongs to the operators' console and is not loaded on demand."""
     is_extra = _ON_DEMAND.match(path.name)
     return not is_extra and (path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator")
 
@@ -191,7 +191,7 @@ def _packed_kb(paths: Iterable[Path]) -> float:
 
 
 class _PageWithControl:
-    """Servers of the page and of the control."""
+    """Server for the page and the control."""
 
     def __init__(self) -> None:
         self._page = Page(places.PAGE, _api)
@@ -243,7 +243,7 @@ def _visit(browser: Browser, address: str, path: str, usable: str) -> tuple[floa
 
     page.on("requestfinished", note)
     page.goto(address + path)
-    # wait_for_function cannot be used: the page's policy forbids scripts from strings.
+    # Poll, because the page's policy forbids the string scripts of wait_for_function.
     while (usable_ms := page.evaluate("window.usableMs")) is None:
         page.wait_for_timeout(20)
     page.wait_for_load_state("networkidle")

@@ -1,10 +1,10 @@
 """Claims per second from Python, compared with other ways to hand out each share once.
 
-Processes claim as fast as they can for a moment, and contenders take turns. 1.00 is our script
-alone, called by redis-py in the same round; "adapter" is the production claim cache, with which the
-peers are compared. PostgreSQL is Debian's (apt install postgresql), with its default durability and
-with synchronous_commit=off; without it, its figures are null. Shares from Redis are not durable
-before the ledger has them.
+Contenders take turns. In each turn, several processes claim as fast as they can for half a second.
+1.00 is our script alone, called through redis-py in the same round. "adapter" is the production
+claim cache, with which the peers are compared. PostgreSQL is Debian's package (apt install
+postgresql), with its default durability and with synchronous_commit=off. Its figures are null if it
+is not installed. Claims in Redis are not durable until the ledger has them.
 """
 
 import multiprocessing as mp
@@ -37,13 +37,13 @@ SHARES = 200_000
 """More shares than any contender claims."""
 
 LOCK_SLEEP_S = 0.001
-"""Seconds; redis-py's default of 0.1 would leave the lock free most of the time."""
+"""Seconds between attempts. redis-py's default of 0.1 leaves the lock free most of the time."""
 
 Claim = Callable[[str], object]
 
 
 class Place(NamedTuple):
-    """Location of the shares."""
+    """Servers and key that hold the shares."""
 
     port: int
     cache_key: str
@@ -62,7 +62,7 @@ def measure() -> dict[str, Any]:
         place = Place(port, loaded(client, 1_000_000), postgres)
         client.script_load(Script.read("packet_grab").source)
         rates = {workers: _rates(place, workers) for workers in WORKERS}
-        # An empty list would answer too fast.
+        # A list that became empty would have answered too fast.
         assert all(client.llen(f"{name}:left") for name in ("separate", "lock", "watch"))
     ratios = {workers: _ratios(figures) for workers, figures in rates.items()}
     ours = ratios.pop(OF_THE_JSON)
@@ -95,7 +95,7 @@ def _rate(pool: Pool, workers: int, name: str) -> float:
     return sum(pool.map(_claim_for_a_moment, [name] * workers, chunksize=1))
 
 
-# Work of one worker. Wait for all workers first, so that each gets one task.
+# Code of a worker process. Workers wait for each other first, so that each gets one task.
 
 
 def _pool(place: Place, workers: int) -> Pool:
@@ -132,7 +132,7 @@ def _way(name: str) -> Claim:
 
 @cache
 def _client() -> redis.Redis:
-    # A peer's setup, tuned for speed.
+    # Client of the peers, tuned for speed.
     return redis.Redis(
         host=HOST,
         port=_PLACE.port,

@@ -1,4 +1,4 @@
-"""Picture of docs/performance.md: bars of the claim's speed and of other ways to claim."""
+"""Picture in docs/performance.md: bars for the speed of a claim and of other ways to claim."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""PostgreSQL server of a bench, if Debian's package is installed."""
+"""PostgreSQL server for a bench, if Debian's package is installed."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _CLUSTERS = Path("/usr/lib/postgresql")
 """Folder with each version's server programs, which Debian does not put on the PATH."""
 
 TABLES = {"postgres": "on", "postgres_async": "off"}
-"""Tables by their synchronous_commit, which decides whether an answered claim is durable."""
+"""Tables, with the synchronous_commit setting that decides whether an answered claim is durable."""
 
 _TABLE = """
 CREATE TABLE {table} (share_no int PRIMARY KEY, amount_fen int NOT NULL, user_id text UNIQUE);
@@ -37,9 +37,9 @@ RETURNING amount_fen
 
 @contextmanager
 def a_postgres(share_count: int) -> Iterator[str | None]:
-    """Start a server with a packet of *shares* in each table; yield its connection string.
+    """Start a server with *share_count* shares in each table. Yield its connection string.
 
-    Yields None without PostgreSQL.
+    Yields None if PostgreSQL is not installed.
     """
     programs = next(iter(sorted(_CLUSTERS.glob("*/bin/initdb"), reverse=True)), None)
     if programs is None:

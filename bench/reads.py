@@ -1,11 +1,11 @@
 """Ledger reads that users cause: strong reads in a rush, and read units of a page.
 
-The real use cases and adapters run on in-memory DynamoDB behind a meter
-(testing/platform/units.py). Each figure has its own function, and is the maximum of one request in
-any case; for concurrent users it is their total. The last line is JSON.
+The real use cases and adapters run against an in-memory DynamoDB behind a meter
+(testing/platform/units.py). A figure is the maximum that one request needs in any case. For
+concurrent users, it is the total of their requests.
 
-Record pages count the reads of packets, shares, takers and sums. Each process caches profiles for
-seconds, so the profile reads of its first page are a separate figure.
+Figures of record pages include reads of packets, shares, claimers, and sums. Each process caches
+profiles for some seconds, so reads of profiles that are not cached have their own figure.
 """
 
 import contextlib
@@ -44,13 +44,13 @@ from testing.platform.servers import some_servers
 from testing.platform.units import MeteredDynamo
 
 CASES = (
-    # Packets, each with its numbers of shares, claimed shares and shards.
+    # Packets: number of shares, of claimed shares, and of shards.
     *((10, claimed, 1) for claimed in (0, 4, 10)),
     *((100, claimed, 1) for claimed in (0, 57, 100)),
     *((101, claimed, 1) for claimed in (99, 101)),
     *((8_000, claimed, 1) for claimed in (300, 8_000)),
     *((20_000, claimed, 1) for claimed in (12_345, 20_000)),
-    # 40 partitions: 21 claims in each of some of them (a block of 4 KB has 19), and in all of them.
+    # 40 partitions. A block of 4 KB has 19 claims, and 680 and 840 are 17 and 21 per partition.
     *((100_000, claimed, 5) for claimed in (0, 7, 680, 840, 100_000)),
 )
 UNSETTLED = ((100, 60, 1), (8_000, 3_000, 1), (100_000, 840, 5))
@@ -61,7 +61,7 @@ RECEIVED = 20_000
 WIN_COUNT = 20_000
 CAMPAIGN_ID = "spring-2027"
 GETS = 5
-"""Reads of a page by a process that just started, then by a running one."""
+"""Number of reads of a page, each by a new process, and then again by a running process."""
 
 
 def measure() -> dict[str, float]:
@@ -76,7 +76,7 @@ def measure() -> dict[str, float]:
 
 
 def crowd_strong_reads() -> dict[str, float]:
-    """Return the strong reads of 200 threads, after a flush and for late users."""
+    """Return the strong reads of 200 threads after a cache flush, and after a packet's expiry."""
     flush: list[int] = []
     with some_servers() as start:
         server = start()
@@ -88,7 +88,7 @@ def crowd_strong_reads() -> dict[str, float]:
             answers = rush(system, packet)
             assert answers["claimed"] == count
             flush.append(meter.strong_count)
-        # Reset the ids, so that all systems have equal ids.
+        # Flush the cache, because all systems have equal packet ids.
         server.admin.flushall()
         system = a_crowded_town(server.port)
         packet = system.send(life_ms=1)
@@ -99,7 +99,7 @@ def crowd_strong_reads() -> dict[str, float]:
 
 
 def unknown_id_strong_reads() -> float:
-    """Call each handler of a packet with unsigned ids; return the strong reads."""
+    """Call each packet route with ids that lack a valid tag. Return the number of strong reads."""
     system = InMemorySystem()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)
@@ -120,10 +120,10 @@ def unknown_id_strong_reads() -> float:
 
 
 def record_rcus() -> dict[str, float]:
-    """Return the maximum read units for a record page: open, final, thanks, and new profiles."""
+    """Return the maximum read units of open and final record pages, of thanks, and of profiles."""
     largest: dict[str, float] = defaultdict(float)
     for count, claimed, shards in CASES:
-        # In each shard, the cache assigns shares by number.
+        # In each shard, the cache assigns shares in the order of their numbers.
         book = Book(count, range(1, claimed + 1), shards=shards)
         _view(book, "record_rcu", largest)
         if claimed < count:
@@ -186,12 +186,12 @@ def received_rcu_max() -> float:
 
 
 def campaign_rcu_max() -> float:
-    """Return the maximum read units for a user's GET of a campaign, except each day's first."""
+    """Return the maximum read units of a user's GET of a campaign, except the day's first GET."""
     return max(_campaign_rcus(real_prizes(CAMPAIGN_ID, 100))[1:])
 
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
-    """Return the cost of each GET: the day's first, in new processes, and in a running process."""
+    """Return the read units of GETs: the day's first, then by new and by running processes."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:
@@ -214,7 +214,7 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
 
 
 def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
-    """Store every unit of the first prize as won, and load the lottery: it is sold out."""
+    """Store every unit of the first prize as won, and load the lottery with this prize sold out."""
     first = prizes[0]
     write = system.dynamo.put_item
     for unit_no in range(1, WIN_COUNT + 1):

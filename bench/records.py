@@ -38,7 +38,7 @@ def a_person() -> User:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Read units of one record page, of the thanks among them, and of uncached profiles."""
+    """Read units of one record page, including thanks; of the thanks; and of uncached profiles."""
 
     page: float
     thanks: float
@@ -46,7 +46,7 @@ class Units:
 
 
 class Book:
-    """Packet with all outcomes in an in-memory ledger that counts reads."""
+    """Packet and the outcomes of its shares, in an in-memory ledger that counts reads."""
 
     def __init__(
         self, count: int, claimed: Iterable[int], *, shards: int = 1, is_settled: bool = True
@@ -73,7 +73,7 @@ class Book:
             self.pages.add_settled(self.packet.packet_id, sums)
 
     def refund(self) -> None:
-        """Refund every other share, as after the packet's expiry."""
+        """Refund every share that is not claimed, as after the packet's expiry."""
         taken = {share.share_no for share in self.claims}
         for number in range(1, self.packet.terms.count + 1):
             if number not in taken:
@@ -89,7 +89,7 @@ class Book:
                 self._put("shares", items.share_row(refund))
 
     def close(self) -> None:
-        """Write the packet's end, as the real use case does."""
+        """Write the packet's end with the real use case."""
         end: PacketEnd | None = None
         clock, ledger = FakeClock(), self._ledger
         ports = EndPorts(ledger=ledger, packets=self.packets, pages=self.pages, clock=clock)
@@ -101,7 +101,7 @@ class Book:
         assert close_if_ended(self.packet, end, ports)
 
     def views(self) -> Iterator[Units]:
-        """Count the reads of pages of both sizes, at the start, in the middle and at the end."""
+        """Yield the read units of pages of both sizes, at the start, in the middle, and last."""
         claimers = [
             share.claimer
             for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])
@@ -124,7 +124,7 @@ class Book:
         return Units(page, thanks, self.meter.units - page)
 
     def _cursors(self, limit: int) -> list[int]:
-        """Return positions of pages: two from pages' cursors, and the numbers of some claims."""
+        """Return positions: the start, the cursors of two pages, and the numbers of some claims."""
         cursors = [0]
         while len(cursors) <= PAGES_FOLLOWED:
             record = self._read(cursors[-1], limit, None)

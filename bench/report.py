@@ -1,4 +1,4 @@
-"""Page of the benches: figures.toml describes the figures, performance.json has their values."""
+"""docs/performance.md: figures.toml describes the figures, performance.json has their values."""
 
 import json
 import operator
@@ -34,17 +34,15 @@ Value: TypeAlias = float | bool | None
 """A figure; None if the machine lacks a requirement, such as PostgreSQL."""
 
 Line: TypeAlias = Mapping[str, Any]
-"""The last line of a bench."""
+"""Last line that a bench prints, parsed from JSON."""
 
 Kept: TypeAlias = dict[str, dict[str, Any]]
-"""Content of docs/performance.json, by bench: time and machine of the run, and its line or its
-failure.
-"""
+"""Content of docs/performance.json: each bench's day, machine, and figures or failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a bench's line, under its *key*; *target* is `[must] <= 1.5` or empty."""
+    """Figure that a bench reports under *key*. *target* is like `must <= 1.5`, or empty."""
 
     key: str
     says: str
@@ -63,7 +61,7 @@ class Figure:
         return f"{_BOUNDS[sign][1][language]} {number}"
 
     def is_reached(self, value: Value) -> bool | None:
-        """Return whether *value* reaches the target; None if there is nothing to compare."""
+        """Return whether *value* reaches the target, or None if there is nothing to compare."""
         if not self.target or value is None:
             return None
         sign, number = self.target.removeprefix("must ").split()
@@ -80,7 +78,7 @@ class Bench:
     figures: tuple[Figure, ...]
 
     def values(self, record: Mapping[str, Any] | None) -> list[tuple[Figure, Value]]:
-        """Return each figure with its value in a stored line."""
+        """Return each figure with its value in a stored record."""
         line = (record or {}).get("figures")
         return [(figure, line.get(figure.key)) for figure in self.figures] if line else []
 
@@ -98,13 +96,13 @@ BENCHES = {
 
 
 def read() -> Kept:
-    """Return the stored lines."""
+    """Return the stored records."""
     kept: Kept = json.loads(LINES.read_text(encoding="utf-8")) if LINES.exists() else {}
     return kept
 
 
 def write(kept: Kept) -> None:
-    """Write the lines, the page, its picture, the READMEs' quotes and the table of capacity.md."""
+    """Write the records, the page, its picture, the READMEs' figures, and capacity.md's tables."""
     ordered = {name: kept[name] for name in BENCHES if name in kept}
     LINES.write_text(json.dumps(ordered, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(page(kept), encoding="utf-8")
@@ -168,7 +166,7 @@ def page(kept: Kept) -> str:
 
 
 def _places(kept: Kept) -> Iterator[str]:
-    """Return the place and time of each measurement, once for figures of the same run."""
+    """Yield a line with the day and machine of each run, and lines for benches without figures."""
     places: dict[tuple[str, str], list[str]] = {}
     for name in BENCHES:
         if record := kept.get(name):
@@ -213,7 +211,7 @@ def _section(bench: Bench, record: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def formatted(value: Value) -> str:
-    """Return a figure with three digits, or a large one as a whole number."""
+    """Format a figure with three digits, or as a whole number if it is large."""
     if value is None:
         return "not here"
     if isinstance(value, float) and abs(value) < 100:  # noqa: PLR2004 - digits
@@ -222,7 +220,7 @@ def formatted(value: Value) -> str:
 
 
 def quotes(kept: Kept, language: str = "en") -> str:
-    """Return a few of the page's figures, in the words of the README in *language*."""
+    """Return a table of the figures that the README in *language* quotes."""
     rows = []
     for path, chinese in QUOTED.items():
         name, _, key = path.partition(".")

@@ -1,4 +1,4 @@
-"""Shared parts of benches: interleaved rounds, and a call's cost in the server's CPU."""
+"""Shared parts of benches: interleaved rounds, and the server's CPU time per call."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ from testing.platform.servers import CACHE_TIMEOUT_S, Server
 
 ROUNDS = 15
 CALLS = 4_000
-"""Calls of each contender in each round: some ten milliseconds of the server's time."""
+"""Number of calls by each contender in each round, which take tens of milliseconds."""
 
 PIPELINE = 200
 DAY_MS = 24 * 3600 * 1000
@@ -49,7 +49,7 @@ def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -
 
 
 def server_costs_us(server: Server, contenders: Iterable[Contender]) -> Figures:
-    """Measure the server's cost of a call, so that neither the client nor other work counts."""
+    """Measure the server's CPU time per call, which excludes the client and other processes."""
 
     def run(contender: Contender) -> float:
         before_s = cpu_s(server)
@@ -72,10 +72,10 @@ def send(client: redis.Redis, next_call: Callable[[], Call], calls: int, expecte
 def whole_costs_us(
     server: Server, runs: Mapping[str, Callable[[str], object]], *, calls: int
 ) -> Figures:
-    """Measure sequential calls that a user makes.
+    """Measure the server's CPU time for sequential calls by users.
 
-    Each call is read and answered alone, as from a Lambda function, which costs the server more
-    than most commands do.
+    The server reads and answers each call separately, as for a Lambda function. This costs the
+    server more than most commands do.
     """
     numbers = count(1)
 
@@ -89,7 +89,7 @@ def whole_costs_us(
 
 
 def cpu_s(server: Server) -> float:
-    """Return the CPU seconds of a server since its start."""
+    """Return the CPU seconds that a server has used since its start."""
     spent = server.info("cpu")
     return float(spent["used_cpu_user"]) + float(spent["used_cpu_sys"])
 
@@ -100,19 +100,19 @@ def script_call(client: redis.Redis, source: str, *arguments: str | int) -> Call
 
 
 def the_limit(client: redis.Redis) -> Contender:
-    """Return an empty script, the fastest possible one."""
+    """Return a call of an empty script, which no other script can beat."""
     call = script_call(client, "#!lua\nreturn 0", 0)
     return Contender("limit", always(*call), "0")
 
 
 def ratio(figures: Figures, of: str, to: str) -> float:
-    """Return the speed of *of* relative to *to*: the median of the rounds, from costs."""
+    """Return the speed of *of* relative to *to*, as the median of the rounds' cost ratios."""
     pairs = zip(figures[to], figures[of], strict=True)
     return round(median(other / cost for other, cost in pairs), 3)
 
 
 def speeds(costs_us: Figures) -> dict[str, float]:
-    """Return the limit's calls per second, and the speed of all others relative to it."""
+    """Return the empty script's calls per second, and the relative speeds of all others."""
     others = {name: ratio(costs_us, name, "limit") for name in costs_us if name != "limit"}
     return {"limit_rps": round(1e6 / median(costs_us["limit"])), **others}
 
@@ -127,21 +127,21 @@ def loaded(client: Client, share_count: int) -> str:
 
 
 def packet_id_of(key: str) -> str:
-    """Return the packet whose hash has this key."""
+    """Return the id of the packet whose hash has this key."""
     return key.partition("{")[2].removesuffix("}")
 
 
 def production_client(port: int, timeout_s: float = CACHE_TIMEOUT_S) -> Client:
-    """Connect like the functions."""
+    """Connect to the cache like the functions."""
     return connect(HOST, port, has_tls=False, username="", password="", timeout_s=timeout_s)
 
 
 def always(*call: str | int) -> Callable[[], Call]:
-    """Return a function that makes the same call each time."""
+    """Return a function that always returns *call*."""
     return lambda: call
 
 
 def of_new_users(*call: str | int, ids: str = "user-{:08d}") -> Callable[[], Call]:
-    """Return a function that makes *call* for another user each time."""
+    """Return a function that returns *call* with another user's id each time."""
     numbers = count(1)
     return lambda: (*call, ids.format(next(numbers)))

@@ -1,16 +1,16 @@
-"""Settlement rate of one packet when transactions conflict as DynamoDB's do.
+"""Settlement rate of one packet when transactions conflict as in DynamoDB.
 
-A packet of SHARES shares is claimed and queued at once, and 20 or 40 concurrent payouts settle it.
-The use case and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the queue and
-the payouts are models in virtual time. Transactions take 20 to 80 ms and hold their items
-meanwhile, partitions have their limits, and a failed batch is hidden for 180 s and goes to the DLQ
-after five receives. One message of a thousand is delivered twice. The rate covers the time in which
-payouts were active: 180 s without visible messages do not count.
+All SHARES shares of a packet are claimed and queued at once. Then 20 or 40 concurrent payouts
+settle them through the real use case and adapters. DynamoDB (`bench/slow_dynamo.py`), the queue and
+the pollers are models in virtual time. Transactions take 20 to 80 ms and hold their items
+meanwhile. Partitions have DynamoDB's limits. A failed batch is hidden for 180 s, and goes to the
+DLQ after five receives. One message in a thousand is delivered twice. The rate covers only the time
+in which payouts were active, without waits for hidden messages.
 
 The control settles a fifth of the claims with the single escrow row of version 0.1.0
-(`bench/naive_escrow.py`), and must miss the bound; otherwise the model proves nothing. Write units
-are those of the written rows, for claim and settlement, at 1 KB and with their indexes; units of
-canceled attempts are separate.
+(`bench/naive_escrow.py`). It must miss the bound, because otherwise the model would prove nothing.
+Write units are those of the rows that claims and settlement write, including indexes, at 1 KB per
+unit. Canceled transactions do not count.
 """
 
 import random
@@ -36,16 +36,16 @@ from testing.platform.cloud import TABLES
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000
-"""Shares of the control. A fifth is enough, because one row limits its rate at any packet size."""
+"""Shares of the control. A fifth is enough, because one row limits the rate at any packet size."""
 
 PARTS = 5
-"""Batch of template.yaml; the ledger spreads its shares over four times as many partitions."""
+"""Number of the packet's shards. Its shares are in eight times as many ledger partitions."""
 
 PAYOUTS = (20, 40)
 SEED = 1
 DUPLICATES = 0.001
 INVOCATION_MS = (10, 30)
-"""Milliseconds between batches: the poller deletes and receives, and the function is called."""
+"""Milliseconds between batches, for the poller's requests to SQS and the call of the function."""
 
 SETTLED_LATE_MS = 1_000
 """Milliseconds between the claims and the start of the payouts."""
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def claims_per_s(self) -> float:
-        """Return the number of claims per second while payouts were active."""
+        """Return the number of claims settled per second while payouts were active."""
         return self.settled / self.busy_s
 
 
@@ -101,7 +101,7 @@ def run_ours(
         Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s), has_receipts=has_receipts
     )
     sent = till.send(shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
-    # After this, only claims write.
+    # Count from here on, when only claims and settlement write.
     client.units = Units()
     refs = [share.ref for share in till.claim(sent, range(1, shares + 1), decided_at_ms=NOW_MS)]
     logger = FakeLogger()
@@ -166,7 +166,7 @@ def _deliver(
     client: SlowDynamo,
     virtual: VirtualTime,
 ) -> Run:
-    """Let payouts take batches from the queue until it is empty."""
+    """Run *payouts* concurrent payouts until the queue is empty."""
     chosen = random.Random(SEED)  # noqa: S311 - chooses latencies
     claims = queue.claim_count
 

@@ -1,8 +1,9 @@
-"""DynamoDB in memory and in virtual time, with its latency, limits and conflicts.
+"""In-memory DynamoDB in virtual time, with realistic latency, limits, and conflicts.
 
-A transaction takes 20 to 80 ms, by the number of its items, and holds them meanwhile. A partition
-of a table or an index takes 1,000 write units and 3,000 read units a second; further calls are
-throttled, and retried as in botocore's standard mode. All writes are counted in units.
+A transaction takes 20 to 80 ms, depending on the number of its items, and holds them meanwhile. A
+partition of a table or an index accepts 1,000 write units and 3,000 read units a second. Further
+calls are throttled, and retried as in botocore's standard mode. The units of all writes are
+counted.
 """
 
 import random
@@ -21,11 +22,10 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Seconds of unused capacity that a partition keeps: so few that a short run is steady.
-"""
+"""Seconds of unused capacity that a partition keeps, so few that even short runs are steady."""
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
-"""Milliseconds of a transaction: its minimum range, the addition for each item, and the maximum."""
+"""Milliseconds that a transaction takes: basic range, additional range per item, and maximum."""
 
 REFUSAL_MS = (5, 15)
 WRITE_MS, READ_MS = (4, 10), (2, 6)
@@ -34,7 +34,7 @@ ROWS_PER_PAGE = 4_000
 
 SDK_TRIES = 2
 SDK_WAIT_S_MAX = 20
-"""Attempts of botocore's standard mode, as in containers/platform.py."""
+"""Number of attempts and maximum wait in botocore's standard mode, as in containers/platform.py."""
 
 Partition: TypeAlias = tuple[str, str]
 """Table or index, and a partition key."""
@@ -42,7 +42,7 @@ Partition: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A sparse index of a table: it has the items with both keys; *name* is `table/index`."""
+    """Sparse index of the items that have all of *key_names*. *name* is `table/index`."""
 
     name: str
     key_names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Index:
     """Attributes that the index copies, in addition to the keys of index and table."""
 
     def entry(self, row: Item | None) -> tuple[tuple[Item, ...], Item] | None:
-        """Return the keys and attributes of a row in the index; None if the row is not in it."""
+        """Return the keys and copied attributes of *row*, or None if the index does not have it."""
         if not row or not all(name in row for name in self.key_names):
             return None
         copies = {name: value for name, value in row.items() if name in self.projected}
@@ -75,7 +75,7 @@ def indexes_of(template: Mapping[str, Any]) -> dict[str, list[Index]]:
 
 @dataclass(slots=True)
 class _Bucket:
-    """Remaining capacity of a partition; it is negative after an excess."""
+    """Remaining capacity of a partition, negative after calls that exceeded it."""
 
     per_s: int
     level: float
@@ -96,7 +96,7 @@ class Units:
 
 
 class SlowDynamo(FakeDynamo):
-    """DynamoDB client; *is_slow* is False while the bench prepares its ledger."""
+    """DynamoDB client. *is_slow* is False while the bench prepares its ledger."""
 
     def __init__(self, time: VirtualTime, indexes: Mapping[str, list[Index]], seed: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class SlowDynamo(FakeDynamo):
         self._read_buckets: dict[Partition, _Bucket] = {}
 
     def transact_write_items(self, *, TransactItems: list[Item], **_: Any) -> None:  # noqa: N803
-        """Hold the items for a transaction's time, then write."""
+        """Hold the items for the duration of the transaction, then write them."""
         try:
             self._check_throughput(TransactItems)
             touched = [locate(operation) for operation in TransactItems]
@@ -143,7 +143,7 @@ class SlowDynamo(FakeDynamo):
         return self._read((table, pk), lambda: get(**arguments), share)
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
-        """Read items; items of a throttled partition stay unprocessed."""
+        """Read items. Those of a throttled partition stay unprocessed."""
         ((table, request),) = RequestItems.items()
         share = 1.0 if request.get("ConsistentRead") else 0.5
         full = []
@@ -163,7 +163,7 @@ class SlowDynamo(FakeDynamo):
         }
 
     def query(self, **arguments: Any) -> Item:
-        """Read a page of as many shares as fit in a megabyte."""
+        """Read a page of as many rows as fit into a megabyte."""
         arguments.setdefault("Limit", ROWS_PER_PAGE)
         bound = arguments["ExpressionAttributeValues"]
         # The first bound value is the partition's key, as in all queries of the adapters.
@@ -192,7 +192,7 @@ class SlowDynamo(FakeDynamo):
         self, buckets: dict[Partition, _Bucket], partition: Partition, per_s: int
     ) -> _Bucket:
         now_s = self._time.now_s
-        # If no time passes, no capacity is lost.
+        # While *is_slow* is False, no time passes, so every call gets a full bucket.
         bucket = buckets.get(partition) if self.is_slow else None
         if bucket is None:
             bucket = buckets[partition] = _Bucket(per_s, BURST_S * per_s, now_s)
@@ -276,8 +276,8 @@ class SlowDynamo(FakeDynamo):
         self._charge((table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
         for index in self._indexes.get(table, ()):
             old, new = index.entry(before), index.entry(after)
-            # An index deletes the old entry and writes the new one, at one unit each. An entry that
-            # keeps its position costs one, if an attribute changes.
+            # To move an entry, an index deletes the old one and writes the new one, at one unit
+            # each. An entry that keeps its position costs one unit if an attribute changes.
             is_moved = not (old and new) or old[0] != new[0]
             changed = [each for each in ((old, new) if is_moved else (new,)) if each]
             for keys, _ in changed if old != new else ():

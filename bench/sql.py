@@ -1,7 +1,7 @@
-"""Speed and memory of reconciliation's statements in DuckDB: types and checks of ROWS rows.
+"""Speed and memory of reconciliation's queries in DuckDB, which type and check ROWS rows.
 
-The rows are those of a real ledger of packets, repeated with other ids until there are ROWS. A run
-on AWS sends the same statements to Athena.
+The rows are those of a real ledger of packets, repeated with different ids until there are ROWS
+rows. On AWS, a run sends the same queries to Athena.
 """
 
 import gzip
@@ -23,7 +23,7 @@ PACKETS, SHARES, USERS = 60, 10, 30
 AGAIN = "\0"
 LEDGERS_PER_FILE = 60
 OWN_IDS = (r"user-\d{3}", r"deposit[:-][0-9a-f]+", r"request#[0-9a-f]{32}")
-"""Forms of the ids, other than packet ids, that are separate in each repeated ledger."""
+"""Patterns of the ids, other than packet ids, that differ between the repeated ledgers."""
 
 MEMORY = "1500MB"
 
@@ -48,7 +48,7 @@ def measure() -> dict[str, float]:
         before_s = cpu_s()
         counts = duck.type_rows(run).counts(run)
         spent_s = cpu_s() - before_s
-        # The machine's speed may have changed in the meantime.
+        # Scan again, because the machine's speed may have changed.
         scan_s = (scan_s + scan_cpu_s(duck, run)) / 2
     return {
         "rows": count,
@@ -60,7 +60,7 @@ def measure() -> dict[str, float]:
 
 
 def a_ledger(packets: int = PACKETS) -> InMemorySystem:
-    """Return a ledger of packets that were claimed, settled and closed long enough ago."""
+    """Return a ledger of packets that closed long enough ago for reconciliation."""
     system = InMemorySystem()
     for number in range(packets):
         packet = system.send(f"user-{number % USERS:03}", count=SHARES)
@@ -73,13 +73,13 @@ def a_ledger(packets: int = PACKETS) -> InMemorySystem:
 
 
 def write(system: InMemorySystem, times: int, folder: Path) -> int:
-    """Write an export of a repeated ledger; return its number of rows."""
+    """Write an export of a repeated ledger. Return the number of rows."""
     packet_ids = [facts.packet.packet_id for facts in system.ledger_state().packets]
     ids = re.compile("|".join([*OWN_IDS, *map(re.escape, packet_ids)]))
     count = 0
     for table in tables():
         rows: dict[tuple[str, str], Item] = dict(system.dynamo.tables.get(table, {}))
-        # All ledgers have one account for deposits.
+        # The repeated ledgers share one account for deposits.
         deposits = rows.pop(("deposits", "balance"), None)
         if deposits:
             fen = int(deposits["balance_fen"]["N"]) * times
@@ -96,7 +96,7 @@ def write(system: InMemorySystem, times: int, folder: Path) -> int:
 
 
 def scan_cpu_s(duck: Duck, run: Run) -> float:
-    """Read each column of the same files once; return the CPU seconds."""
+    """Read each column of the same files once. Return the CPU seconds."""
     before_s = cpu_s()
     for name in file_columns(run):
         duck.rows(f"SELECT bit_xor(hash(row)) FROM {name} AS row")  # noqa: S608 - our own names

@@ -1,7 +1,7 @@
 """Virtual time: many flows run concurrently in one thread, and their waits take no real time.
 
-Each flow is a greenlet that sleeps when a real one would wait for the network. The flow that is due
-first runs next, so a run has one outcome, and an hour of it takes some seconds.
+Each flow is a greenlet that sleeps when a real flow would wait for the network. The flow that is
+due first runs next, so runs are deterministic, and a virtual hour takes some seconds.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class VirtualTime:
-    """Clock of concurrent flows."""
+    """Clock and scheduler of concurrent flows."""
 
     def __init__(self, starts_at_ms: int) -> None:
         self.now_s = 0.0
@@ -44,15 +44,15 @@ class VirtualTime:
         self._wake(greenlet(do, self._hub))
 
     def run(self) -> None:
-        """Run until no flow is left. Raise the errors of the flows here."""
+        """Run until no flow is left. Errors of the flows propagate from here."""
         while self._due:
             self.now_s, _, runner = heappop(self._due)
             runner.switch()
 
     def in_parallel(self, do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Call a function for several items concurrently; return the results in order.
+        """Call *do* for several items concurrently. Return the results in order.
 
-        The function raises the first error after all calls have ended.
+        If calls fail, raises the first error after all calls have ended.
         """
         pending = list(items)
         caller = getcurrent()
@@ -62,7 +62,7 @@ class VirtualTime:
         def run(number: int) -> None:
             try:
                 results[number] = do(pending[number])
-            except Exception as error:  # noqa: BLE001 - it flies where the caller is
+            except Exception as error:  # noqa: BLE001 - raised in the caller's flow
                 errors.append(error)
             if len(results) + len(errors) == len(pending):
                 self._wake(caller)

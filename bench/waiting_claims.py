@@ -10,7 +10,7 @@ from bench.virtual import VirtualTime
 from redpacket.packets.model.claim import ShareRef
 
 Invoke: TypeAlias = Callable[[list[ShareRef]], set[ShareRef]]
-"""Settles a batch; returns the claims that failed."""
+"""Function that settles a batch and returns the claims that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Message:
 
 
 class PayoutQueue:
-    """PayoutQueue with visible, hidden and dead messages."""
+    """Model of PayoutQueue with visible, hidden, and dead messages."""
 
     def __init__(self, refs: Iterable[ShareRef], terms: QueueTerms, time: VirtualTime) -> None:
         self.dead: list[ShareRef] = []
@@ -63,13 +63,14 @@ class PayoutQueue:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                # SQS hides messages from the receive on; the short duration of the batch is ignored
+                # SQS hides messages from their receipt on. The batch's short duration is ignored
                 # here.
                 again = [message for message in batch if message.ref in failed]
                 self._hide(again, self._terms.visibility_s)
                 self._end()
             elif self._hidden or self._busy_count:
-                # Others may still fail; a poller that sleeps until then costs nothing.
+                # Other pollers' batches may still fail, so sleep until their messages become
+                # visible.
                 until_s = self._hidden[0][0] if self._hidden else self._time.now_s
                 self._time.sleep_s(max(1.0, until_s - self._time.now_s))
             else:

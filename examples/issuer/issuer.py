@@ -1,10 +1,10 @@
-"""An OpenID issuer in one file: the page's sign-in by the code flow, and tokens for any user.
+"""OpenID issuer in one file, for the page's sign-in (authorization code flow) and for scripts.
 
     .local/venv/app/bin/python examples/issuer/issuer.py
     make up JWT_ISSUER=http://127.0.0.1:18990
 
 The issuer accepts every name, so use it only for local development. `curl -d sub=alice
-http://127.0.0.1:18990/token` returns a token without the page.
+http://127.0.0.1:18990/token` returns a token for alice without the page.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""A host's wallet in one file: `docs/reference/host-wallet.md`, with its books in memory.
+"""Host wallet in one file: it implements docs/reference/host-wallet.md, with its books in memory.
 
     .local/venv/app/bin/python examples/wallet/wallet.py
     make up HOST_WALLET_URL=http://127.0.0.1:18999/wallet
 
-A real wallet writes each number and its movement of money in one transaction of its database.
-This example has two of the controls that `make wallet-check` uses; the check describes the others:
+A real wallet must write each number and the movement of money in one database transaction. This
+example has two of the controls that `make wallet-check` uses (the check describes the others):
 
     POST /_fake/pay      payer's tap: payment_id, payer; amount_fen overrides the amount,
                          "late": true pays an order that is closed or paid
@@ -33,10 +33,10 @@ RETRY_S = (0, 1, 2, 5, 30, 120)
 
 
 class Wallet:
-    """The wallet's books: one row for each number. Repeated calls change nothing."""
+    """The wallet's books: one row for each number. Repeated calls don't change it."""
 
     def __init__(self, report: Callable[[str, str, str], None]) -> None:
-        """Store *report*, which sends a result: its type, the number and the wallet's own id."""
+        """Store *report*, which sends a result's type, number, and the wallet's own id for it."""
         self._report, self._ahead_ms = report, 0
         self.orders: dict[str, Fields] = {}
         self.refunds: dict[str, Fields] = {}
@@ -134,7 +134,7 @@ class Wallet:
         return transfer
 
     def statement(self, asked: Fields) -> Fields:
-        """Return the movements of a day in China, or null before the day is over."""
+        """Return the money movements of a day in China, or null before the day is over."""
         if asked["day"] >= _day(self._now_ms()):
             return {"lines": None}
         kinds = {"payment", "refund"} if asked["kind"] == "in" else {"transfer"}
@@ -152,7 +152,7 @@ class Wallet:
 
 
 def _once(book: dict[str, Fields], name: str, asked: Fields, made: Fields) -> tuple[Fields, bool]:
-    """Return a number's row, and whether the row is new. Raises ValueError for different data."""
+    """Return a number's row, and whether it is new. Raises ValueError if the data differ."""
     number = asked[name]
     is_new = number not in book
     row = book.setdefault(number, {name: number, "asked": asked, **made})
@@ -170,7 +170,7 @@ def _day(at_ms: int) -> str:
 
 
 def _secrets(file: Path) -> tuple[Webhook, Webhook]:
-    """Return the signers of calls and results. Creates the file if it is missing."""
+    """Return the signers of calls and results. If the secrets' file is missing, create it."""
     names = ("call_secret", "result_secret")
     if not file.exists():
         made = {
@@ -193,7 +193,7 @@ def _signed(results: Webhook, message_id: str, told: Fields) -> tuple[bytes, dic
 
 
 def _deliver(results: Webhook, url: str, kind: str, number: str, own: str) -> None:
-    """Post a result in the background until the API takes it."""
+    """Send a result in the background until the API accepts it."""
 
     def run() -> None:
         told = {"type": kind, "data": {"number": number, "outside_no": own}}
