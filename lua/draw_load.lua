@@ -4,7 +4,7 @@ draw_load.lua - update a lottery from the ledger; a repeat is harmless.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "n:" prize -> its units of the day (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
-KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
+KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that the user won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  keep_until_ms  when the lottery expires; at least ten minutes from now
 ARGV[2]  day_keep_until_ms
 ARGV[3]  rules    (lib/lottery_rules) without version and revision

@@ -3,8 +3,8 @@
 draw_prize.lua - decide one user's attempt in a lottery; every repeat gets the same outcome.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
-KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
-KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
+KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> shared odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
+KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that the user won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  draw_id
 ARGV[3]  point          52 random bits

@@ -4,7 +4,7 @@ draw_undo.lua - undo an attempt that did not become durable, including its count
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, and more  rp:{draw:<campaign_id>}:<day>
-KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
+KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that the user won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  draw_id
 ARGV[3]  is_unit_free  "1": offer the unit's numbers again; otherwise another user has the unit

@@ -3,7 +3,7 @@
 draw_winner.lua - record that a user has won a once-only prize.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), and more  rp:{draw:<campaign_id>}
-KEYS[2]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
+KEYS[2]  winners  HASH  user_id -> ",", then each once-only prize that the user won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
 ARGV[2]  prize_id
 

@@ -396,7 +396,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     refusals=(CampaignNotFound,),
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
-    """List goods winners, by prize and unit; cash wins are listed as claims of their packets."""
+    """List winners of goods, by prize and unit; cash wins are claims of the prizes' packets."""
     page, place = list_winners(
         campaign_id_of(request),
         listed.of_prize(request),

@@ -43,7 +43,7 @@ def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     refusals=(PictureNotFound,),
 )
 def remove_picture(request: HttpRequest) -> HttpAnswer[RemovedPicture]:
-    """Remove a picture; within an hour, caches expire and its packets show the plain cover."""
+    """Remove a picture; once caches expire (within an hour), its packets show the plain cover."""
     picture_id, pictures = picture_id_of(request), containers.packets.pictures
     owner_id = pictures.owner_of(picture_id)
     if owner_id is None:

@@ -1,4 +1,4 @@
-"""HTTP handler for grabbing (抢) a packet, opening (拆) a two-step packet, and thanks."""
+"""HTTP handler for grabbing (抢) a packet, opening (拆) a two-step packet, and thanking."""
 
 from __future__ import annotations
 

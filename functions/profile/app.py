@@ -50,7 +50,7 @@ def read_me(request: HttpRequest) -> HttpAnswer[Me]:
 
 @handler.route("GET /admin/me", refusals=(RateLimited,), scopes=WATCHERS)
 def read_operator(request: HttpRequest) -> HttpAnswer[Me]:
-    """Show the calling operator, because tokens from another issuer cannot call GET /me."""
+    """Show the calling operator. Operator tokens from a separate issuer cannot call GET /me."""
     return read_me(request)
 
 

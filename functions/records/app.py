@@ -1,4 +1,4 @@
-"""HTTP handler for read-only pages: packet records, the public log and a user's own lists."""
+"""HTTP handler for read-only pages: packet records, the public log and the caller's lists."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     refusals=(WebhookNotFound,),
 )
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
-    """Retry dead letters for another day; repeat the call until `is_complete`."""
+    """Retry dead letters for another day; repeat the call until `is_complete` is true."""
     name = webhook_name_of(request)
     note, ports = partial(note_replay, request, name), containers.events.webhook_ports
     count, is_complete = edit_webhook.replay_dead(name, note, ports=ports)

@@ -1,6 +1,6 @@
 -- Odds in canonical form: "<prize_id>:<weight>,...|<miss_weight>", sorted by prize id, as lottery/model/odds.py
 -- reads them. The odds that all users share are cached in the day's hash until the revision rises or the next
--- hour releases units. Their fields have fixed positions, since every draw reads them:
+-- hour releases units. Their parts have fixed positions, because every draw reads them:
 --   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
 -- without the spaces. Draw records contain the name, which is a field in the day's hash.
 local function name_odds(day_key, text)
