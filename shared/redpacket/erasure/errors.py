@@ -6,7 +6,7 @@ from redpacket.platform.errors import Rejected
 
 
 class AccountNotEmpty(Rejected):
-    """The user still has money, or money is in transfer. Settle it, then erase the user."""
+    """The user still has money or pending transfers. Settle them first, then erase the user."""
 
     code = "account_not_empty"
     status = 409

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Standing:
     """Balance and counters from a user's balance row.
 
-    *open_count* includes unpaid packets. *sent_count* covers all funded packets, *sent_counts* the
-    same by column, and *received_count* all settled claims. *owed_fen* is the user's debt, from
-    another row.
+    *open_count* includes unpaid packets. *sent_count* counts all funded packets, *sent_counts* has
+    the yearly counters by attribute name, and *received_count* counts all settled claims.
+    *owed_fen* is the user's debt, from another row.
     """
 
     balance_fen: int = 0
@@ -31,11 +31,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class OutsideRows:
-    """Payments, withdrawals and consents of a user, with their expected counts.
+    """A user's payments, withdrawals and consents, with counts that reveal incomplete lists.
 
-    Counts are read before lists. *begun_counts* are daily counts and expire. *withdrawn_count*
-    excludes withdrawals whose money was returned. *returning_count* counts transactions whose
-    return is pending or waits for an operator.
+    *begun_counts* has the number of payments started on each day, for recent days.
+    *withdrawn_count* excludes withdrawals whose money was returned. *returning_count* counts
+    transactions whose return is pending or waits for an operator.
     """
 
     payments: Sequence[Payment]

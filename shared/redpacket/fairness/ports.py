@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class PublicLog(Protocol):
-    """Public log; the reconciliation context depends on the Protocol."""
+    """Public log. The reconciliation context depends on this Protocol."""
 
     def find_signed(self) -> SignedHead | None:
         """Return the newest signed head."""
@@ -19,7 +19,7 @@ class PublicLog(Protocol):
 
 
 class HeadSigner(Protocol):
-    """Signer of heads, whose private key never leaves the key service. It has a test double."""
+    """Signer of heads, whose private key never leaves the key service. Tests have a double."""
 
     def sign(self, message: bytes) -> bytes:
         """Return the Ed25519 signature."""

@@ -13,7 +13,7 @@ def skeleton_of(text: str) -> str:
 
 @cache
 def _stand_in(letter: str) -> str:
-    # Import lazily: it takes 0.1 s, and only profile edits need it.
+    # Import lazily: the import takes 0.1 s, and few requests need a skeleton.
     from confusable_homoglyphs.confusables import confusables_data
 
     alike, remaining = {letter}, [letter]
@@ -25,5 +25,5 @@ def _stand_in(letter: str) -> str:
 
 
 def _rank(letter: str) -> tuple[bool, bool, str]:
-    """Return a rank that prefers lowercase Latin letters, then uppercase: l for 1, I and |."""
+    """Return a rank that prefers lowercase, then uppercase Latin letters: l for 1, I and |."""
     return not "a" <= letter <= "z", not "A" <= letter <= "Z", letter

@@ -16,7 +16,7 @@ CURSOR = r"[0-9]{13}#[a-z_]{1,20}#[!-~]{1,120}"
 
 
 class NoticeKind(StrEnum):
-    """Kind of a notice; WITHDRAWAL_FAILED also covers cancellations, because the money is back."""
+    """Kind of a notice. WITHDRAWAL_FAILED includes cancellations: both return the money."""
 
     PACKET_EMPTIED = "packet_emptied"
     PACKET_REFUNDED = "packet_refunded"

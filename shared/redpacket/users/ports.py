@@ -22,7 +22,7 @@ class Profile:
 
 
 class ProfileRepository(Protocol):
-    """Profiles, and the mapping to the host's user ids. Reads are eventually consistent.
+    """Profiles, and the map from user ids to host ids. Reads are eventually consistent.
 
     Packets, lottery and erasure use the Protocol.
     """
@@ -37,7 +37,7 @@ class ProfileRepository(Protocol):
         """Replace a profile, but keep data from tokens."""
 
     def list_unnoted(self, users: Sequence[User]) -> list[User]:
-        """Return the users, without duplicates, whose stored data differs from the token's."""
+        """Return those users, without duplicates, whose stored data differs from their token's."""
 
     def note(self, person: User, said_at_ms: int) -> None:
         """Store a token's data, unless the user was erased at or after *said_at_ms*."""
@@ -46,4 +46,4 @@ class ProfileRepository(Protocol):
         """Delete a user's profile and token data; a later token restores the user."""
 
     def find_erased_at_ms(self, user_id: str) -> int:
-        """Return the time of a user's last erasure, strongly consistent, or 0."""
+        """Return the time of a user's last erasure, or 0, from a strongly consistent read."""

@@ -2,15 +2,15 @@
 
 PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
-Needs nothing but Python 3.11: no server and no package. The files hold the API's answers about one
-packet: first `GET /packets/{packet_id}/proof`, then further pages of it, record pages, or the
-answer of `POST /packets`. Or about one day of a lottery: first
-`GET /campaigns/{campaign_id}/proof?day=20270129`, then pages of
-`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws of the day
-must be numbered 1, 2, 3, ...: give all pages, and the user's token by --user. With `log` as the
-first word it verifies the public log of commitments: `verify/log.py` says how. Exits 0 if
-everything is correct, 1 if something differs, 2 if a file can't be read, and 3 if nothing differs
-but not everything was checked.
+The command needs only Python 3.11, no server and no package. Each file contains one API response.
+For a packet, the first file is `GET /packets/{packet_id}/proof`; the others are further proof
+pages, record pages, or the response to `POST /packets`. For a lottery day, the first file is
+`GET /campaigns/{campaign_id}/proof?day=20270129`; the others are pages of
+`GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws on a day
+are numbered 1, 2, 3, ...: pass all pages, and the user's token with --user. If the first argument
+is `log`, the command verifies the public log of commitments (`verify/log.py`). The exit code is 0
+if everything is correct, 1 if something differs, 2 if a file can't be read, and 3 if nothing
+differs but something was not checked.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="redpacket.verify", description=__doc__.partition("\n")[0]
     )
     parser.add_argument(
-        "proof", type=Path, help="answer of GET /packets/{packet_id}/proof, or of a campaign's"
+        "proof", type=Path, help="response to GET /packets/{packet_id}/proof, or a campaign's proof"
     )
     parser.add_argument(
         "more",
         type=Path,
         nargs="*",
-        help="further pages, record pages, the answer of POST /packets; pages of draws",
+        help="further proof pages, record pages, the response to POST /packets, or pages of draws",
     )
     parser.add_argument("--commitment", help="commitment that you noted earlier")
     parser.add_argument("--user", help="your user_token, as GET /me shows it")

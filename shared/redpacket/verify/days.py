@@ -1,4 +1,4 @@
-"""Reader of a day of a lottery from its proof."""
+"""Parser for the proof of a lottery day."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 Document: TypeAlias = dict[str, Any]
 
 COUNT_MAX = 1_000_000
-"""Maximum share count of a packet; computing a larger number would take hours."""
+"""Maximum share count of a packet. Computing a larger, forged count could take hours."""
 
 
 class Unreadable(Exception):

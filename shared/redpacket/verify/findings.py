@@ -22,12 +22,12 @@ class Findings:
     _shares: dict[str, int] = field(default_factory=dict)
 
     def compare(self, what: str, *, stated: object, true: object) -> None:
-        """Note a difference between a value stated in a file and the correct value."""
+        """Record a difference if the value stated in a file is not the *true* value."""
         if stated != true:
             self.differences.append(f"{what}: says {stated}, is {true}")
 
     def note_owner(self, user: str, share_no: int) -> None:
-        """Note a difference if a share has two owners, or a user has two shares."""
+        """Record a difference if a share has two owners, or a user has two shares."""
         owner = self._owners.setdefault(share_no, user)
         if owner != user:
             self.differences.append(f"share {share_no}: belongs to {owner} and to {user}")

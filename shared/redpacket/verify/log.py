@@ -2,11 +2,11 @@
 
 PYTHONPATH=shared python3 -m redpacket.verify log FILE...
 
-Needs nothing but Python 3.11. The files are current or earlier API responses: pages of
+The command needs only Python 3.11. The files contain new or saved API responses: pages of
 `GET /transparency`, `GET /transparency/proof?id_hash=...`, and
 `GET /transparency/consistency?from=...`. Save a page from time to time: its head later proves that
-the log has only grown. Pass the id of a packet or a campaign with --id, and its displayed
-commitment with --commitment. The exit codes are those of `verify/command.py`.
+the log has only grown. Pass the id of a packet or a campaign with --id, and the commitment that you
+saw with --commitment. The exit codes are those of `verify/command.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Checked(Findings):
     """Indexes of entries that a signed head covers."""
 
     def skip_line(self, line: str) -> None:
-        """Note that something could not be checked."""
+        """Record that something could not be checked."""
         self.lines.append(line)
         self.unchecked_count += 1
 
@@ -56,7 +56,7 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
         prog="redpacket.verify log", description=__doc__.partition("\n")[0]
     )
     parser.add_argument(
-        "files", type=Path, nargs="+", help="answers of GET /transparency, /proof, /consistency"
+        "files", type=Path, nargs="+", help="responses to GET /transparency, /proof, /consistency"
     )
     parser.add_argument("--id", help="id of a packet or a campaign whose entry is checked")
     parser.add_argument("--commitment", help="commitment that the packet or the campaign showed")
@@ -135,7 +135,7 @@ def _is_signed(signed: SignedHead) -> bool:
 def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -> None:
     index, entry = get(item, "index", int), _entry_of(item)
     if size is not None and not 0 <= index < size:
-        # A head proves nothing about entries after its own size.
+        # A head of *size* entries proves nothing about later entries.
         checked.differences.append(
             f"{name}: entry {index} does not belong to the head of {size} entries"
         )

@@ -1,4 +1,4 @@
-"""Checker of a packet, whose terms determine the commitment and every amount in the files."""
+"""Checker of a packet: the packet's terms determine the commitment and all amounts in the files."""
 
 from __future__ import annotations
 

@@ -215,8 +215,8 @@ def test_an_interrupted_erasure_is_completed_by_a_repeat(town: PaymentSystem) ->
 
 
 NOT_EMPTY = "The balance is not 0. Withdraw it first, or move campaign money."
-NOT_ENDED = "A packet of the user has not ended. Try again later."
-PENDING = "A payment of the user is pending. Try again later."
+NOT_ENDED = "The user has a packet that has not ended. Try again later."
+PENDING = "The user has a pending payment. Try again later."
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_an_unsettled_claim_prevents_the_erasure_of_its_claimer(system: InMemory
             system.settle()
             _spend(system, "ann")
 
-    assert _refusal(system) == "A claim of the user is not settled. Try again later."
+    assert _refusal(system) == "The user has an unsettled claim. Try again later."
 
 
 def _spend(system: InMemorySystem, user_id: str) -> None:
@@ -486,7 +486,7 @@ def test_a_returned_withdrawal_does_not_count(town: PaymentSystem) -> None:
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
     town.cancel(withdrawal)
-    assert _refusal(town.system) == "A withdrawal of the user is pending. Try again later."
+    assert _refusal(town.system) == "The user has a pending withdrawal. Try again later."
     town.sweep()
     assert town.find(withdrawal).is_final
     _spend(town.system, "ann")

@@ -1,4 +1,4 @@
-"""Erasure of personal attributes (docs/explanation/privacy.md); the role may write no others."""
+"""Erasure of personal attributes (docs/explanation/privacy.md). The role may write only these."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DynamoErasure:
         self.erase_thanks = DynamoThanks(dynamo).remove_texts
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
-        """Free the user's payout accounts, and close their consents."""
+        """Unlink the user's payout accounts, and close the user's consents."""
         for channel in ProviderName:
             seen = self._payees.find(user_id, channel)
             if seen is None:
@@ -59,7 +59,7 @@ class DynamoErasure:
             freed = update(
                 self._payments,
                 payment_keys.outside_account(channel, seen.account.name_hash),
-                # The key is a keyed hash of the account, so the whole row must expire.
+                # The row's key is a keyed hash of the account, so the whole row must expire.
                 "SET expires_at_s = :now_s REMOVE user_id, bound_at_ms",
                 condition=IS_THEIRS,
                 now_s=now_ms // 1000,
@@ -104,7 +104,7 @@ class DynamoErasure:
         )
 
     def erase_notices(self, user_id: str, now_ms: int) -> None:
-        """Empty the user's notices."""
+        """Remove the content of the user's notices."""
         self._notices.erase(user_id, now_ms, self._in_parallel)
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:

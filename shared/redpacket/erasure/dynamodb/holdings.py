@@ -1,4 +1,4 @@
-"""Reader of a user's money and pending business; callers compare lagging lists with counts."""
+"""Reader of a user's money and pending business. Callers check lists, which may lag, by counts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DynamoHoldings:
         self._in_parallel = in_parallel
 
     def standing(self, user_id: str) -> Standing:
-        """User's money and pending business."""
+        """Return the balance and counters of the user, and the user's debt."""
         row = self._dynamo.get(self._accounts, keys.account(user_account(user_id))) or {}
         sums = sums_of(row, None)
         owed = self._dynamo.get(self._accounts, keys.account(receivable_account(user_id))) or {}
@@ -56,10 +56,10 @@ class DynamoHoldings:
     def unmark(self, user_id: str, sent_counts: Mapping[str, int], action: Action) -> bool:
         """Remove the campaign mark of an empty account, if any, and log *action*.
 
-        Return False if the account has money, or has sent more packets than the yearly
-        *sent_counts*.
+        Return False if the account has money, or if its yearly counters of sent packets are no
+        longer *sent_counts*.
         """
-        # A send after the caller's reads may begin the count for another year.
+        # A send after the caller's reads may have created the counter of another year.
         years = {year_of(action.at_ms + shift_ms) for shift_ms in (-_MINUTE_MS, _MINUTE_MS)}
         absent = {f"sent_count_{year}" for year in years} - sent_counts.keys()
         conditions = [
@@ -98,7 +98,7 @@ class DynamoHoldings:
     def list_outside(self, user_id: str) -> OutsideRows:
         """Return the user's payments, withdrawals and consents; lists may lag, rows are current."""
         counted = f"{packet_keys.USER_PREFIX}{user_id}"
-        # Read counts before lists, so that a concurrent start is never counted but missing there.
+        # Read counts before lists, so that the lists can contain everything that is counted.
         begun_counts = {
             row["sk"].removeprefix(payment_keys.BEGUN_PREFIX): int(row["begun_count"])
             for row in self._partition(self._payments, counted, payment_keys.BEGUN_PREFIX)

@@ -1,6 +1,7 @@
 """User erasure: delete personal data and keep money rows under the user's pseudonym.
 
-Transactions maintain counters that prove each list complete, so a stale index can't hide money.
+Counters, which transactions maintain, show whether a list is complete, so that a stale index can't
+hide money.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def erase_user(
 ) -> None:
     """Erase a user whose account is empty; *note* is called before the first change.
 
-    Raises AccountNotEmpty, Unavailable. A repeat is harmless and completes the erasure.
+    Raises AccountNotEmpty, Unavailable. A retry completes an interrupted erasure.
     """
     sent, claims, outside = _check_empty(user_id, holdings)
     note()
@@ -58,18 +59,18 @@ def erase_user(
 def _check_empty(
     user_id: str, holdings: DynamoHoldings
 ) -> tuple[list[Packet], list[ShareRef], OutsideRows]:
-    """Return packets, claims and external rows of an empty account.
+    """Return an empty account's packets, claims and payment rows.
 
-    Read counters before their lists.
+    Counters are read before the lists that they count. Raises AccountNotEmpty, Unavailable.
     """
     _, sent, claims = check_settled(user_id, holdings)
     outside = holdings.list_outside(user_id)
     if outside.returning_count or any(
         payment.status is PaymentStatus.PENDING for payment in outside.payments
     ):
-        raise AccountNotEmpty("A payment of the user is pending. Try again later.")
+        raise AccountNotEmpty("The user has a pending payment. Try again later.")
     if any(withdrawal.ended_at_ms is None for withdrawal in outside.withdrawals):
-        raise AccountNotEmpty("A withdrawal of the user is pending. Try again later.")
+        raise AccountNotEmpty("The user has a pending withdrawal. Try again later.")
     started_by_day = Counter(statement_day(payment.created_at_ms) for payment in outside.payments)
     for day, count in outside.begun_counts.items():
         _check_complete(started_by_day[day], count, "payments")
@@ -81,7 +82,7 @@ def _check_empty(
 def check_settled(
     user_id: str, holdings: DynamoHoldings
 ) -> tuple[Standing, list[Packet], list[ShareRef]]:
-    """Return standing, packets and claims of a user if no packet can still pay the user.
+    """Return a user's standing, packets and claims if no packet can still pay the user.
 
     Raises AccountNotEmpty, Unavailable.
     """
@@ -91,13 +92,13 @@ def check_settled(
     if standing.owed_fen:
         raise AccountNotEmpty("The user owes money. Settle the debt first.")
     if standing.open_count:
-        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
+        raise AccountNotEmpty("The user has a packet that has not ended. Try again later.")
     claims = holdings.list_claims(user_id)
     if len(claims) > standing.received_count:
-        raise AccountNotEmpty("A claim of the user is not settled. Try again later.")
+        raise AccountNotEmpty("The user has an unsettled claim. Try again later.")
     sent = holdings.list_sent(user_id)
     if any(packet.status not in _OVER for packet in sent):
-        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
+        raise AccountNotEmpty("The user has a packet that has not ended. Try again later.")
     _check_complete(len(sent), standing.sent_count, "packets")
     return standing, sent, claims
 

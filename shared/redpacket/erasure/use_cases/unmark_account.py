@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def unmark_account(user_id: str, operator: User, *, holdings: DynamoHoldings, clock: Clock) -> None:
     """Remove the campaign mark of an empty account; a repeated call is harmless.
 
-    The user may have no open packet, which would later refund campaign money to the unmarked
+    The user must have no open packet, because it would later refund campaign money to the unmarked
     account. Raises Forbidden for the operator's own account, AccountNotEmpty, Unavailable.
     """
     if user_id == operator.user_id:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOG_CACHING = ("public, max-age=1",)
 PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
-"""Cache headers for the newest head, and for a given size, whose proofs never change."""
+"""Cache headers of proofs: for the newest head, and for a given size, where they never change."""
 
 NOTE, TILE = "text/plain; charset=utf-8", "application/octet-stream"
 
@@ -91,7 +91,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 
 
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion] | None:
-    """Prove that the log contains an entry; return None if it does not."""
+    """Prove that the log contains an id's entry, or return None if it does not."""
     given_size = size_of(request)
     proof = prove_inclusion(id_hash_of(request), given_size, log=containers.fairness.public_log)
     if proof is None:
@@ -122,7 +122,7 @@ def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
 
 
 def tile_page(request: HttpRequest) -> HttpAnswer[bytes] | None:
-    """Show a tile of hashes, or a bundle of entries; None if the signed log lacks it."""
+    """Show a tile of hashes or a bundle of entries; return None if the signed log has none."""
     path = tile_path_of(request)
     tile = read_tile(path, log=containers.fairness.public_log)
     if tile is None:

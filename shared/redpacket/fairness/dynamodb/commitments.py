@@ -44,7 +44,7 @@ class DynamoCommitments:
         return [str(row["pk"]) for row in rows]
 
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
-        """Return the stored, well-formed commitments."""
+        """Return the stored commitments for these hashes, without malformed rows."""
         row_keys = [log_keys.commitment(id_hash) for id_hash in dict.fromkeys(id_hashes)]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [noted for row in rows if (noted := _noted_of(row))]
@@ -85,7 +85,7 @@ def _noted_of(row: dict[str, Any]) -> NotedCommitment | None:
             CommitmentKind(row["kind"]), row["pk"], row["commitment"], row["at_ms"]
         )
         texts = commitment.id_hash, commitment.commitment
-        # Check the type: the time is part of the leaf and must hash the same after each read.
+        # Check the type: the time is part of the leaf, which must hash the same after each read.
         is_time = type(commitment.at_ms) is int and commitment.at_ms >= 0
         if not is_time or not all(_DIGEST.fullmatch(text) for text in texts):
             return None

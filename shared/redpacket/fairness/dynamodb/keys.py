@@ -11,7 +11,7 @@ def commitment(id_hash: str) -> dict[str, str]:
 
 
 COMMITMENT_SHARDS = 16
-"""Partitions of the list of commitments that await the log; each accepts 500 per second."""
+"""Partitions of the list of commitments that await the log; each accepts 500 commitments/s."""
 
 
 def commitment_shard(id_hash: str) -> int:
@@ -20,7 +20,7 @@ def commitment_shard(id_hash: str) -> int:
 
 
 LOG_END = {"pk": "head", "sk": "end"}
-"""Key of the log's current end in LogTable; every append requires the end that it read."""
+"""LogTable key of the log's current end. An append fails if the end has changed since its read."""
 
 LOG_HEAD = {"pk": "head", "sk": "signed"}
 
@@ -36,7 +36,7 @@ def log_entries(row_no: int) -> dict[str, str]:
 
 
 def log_place(id_hash: str) -> dict[str, str]:
-    """Return the key of the index of an id's only entry in LogTable."""
+    """Return the LogTable key of the row with the index of an id's only entry."""
     return {"pk": f"id#{id_hash}", "sk": "place"}
 
 

@@ -35,7 +35,7 @@ class DynamoLog:
         self._commitments = dynamo.tables.commitments
 
     def find_end(self) -> tuple[LogHead, int]:
-        """Return the log's current head (size 0 if empty) and its number of entries with places."""
+        """Return the current head (size 0 if empty), and how many entries have stored places."""
         row = self._dynamo.get(self._table, log_keys.LOG_END)
         return (_head_of(row), int(row["placed_size"])) if row else (NOTHING, 0)
 
@@ -55,9 +55,9 @@ class DynamoLog:
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
-        """Append entries and completed nodes in one transaction; all earlier entries have places.
+        """Append entries and completed nodes in one transaction.
 
-        Return False if the log no longer ends at *before*.
+        All earlier entries must have places. Return False if the log no longer ends at *before*.
         """
         rows = self._rows_of(before.size, entries)
         writes = [
@@ -89,9 +89,9 @@ class DynamoLog:
             yield {**log_keys.log_entries(row_no), "entries": texts}, start > 0 or not remainder
 
     def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
-        """Write the index of each id's entry, for at most PLACES_MAX ids; a repeat is harmless.
+        """Store the index (place) of each id's entry, for at most PLACES_MAX ids.
 
-        Return the ids whose stored index differs or whose commitment is missing.
+        Return the ids that have a different stored index or no commitment. May be repeated.
         """
         writes = [self._place(id_hash, index) for id_hash, index in places]
         if self._dynamo.try_transact([*chain(*writes)]):
@@ -111,7 +111,7 @@ class DynamoLog:
         self._dynamo.write(_end(self._table, end, end, end.size))
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
-        """Publish a head in place of *before*; return False if another head is published."""
+        """Replace the published head *before*; return False if another head was published."""
         row = {
             **log_keys.LOG_HEAD,
             **_head_row(head.head),
@@ -141,7 +141,7 @@ class DynamoLog:
         return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
-        """Return the hashes of existing nodes; hashes of leaves are computed from the entries."""
+        """Return the hashes of existing nodes. Nodes below a full row are computed from entries."""
         high = [log_keys.log_node(*node) for node in dict.fromkeys(nodes) if _has_row(node)]
         hashes = {_node_of(row): bytes.fromhex(str(row["hash"])) for row in self._get(high)}
         low = [node for node in dict.fromkeys(nodes) if not _has_row(node)]
@@ -175,7 +175,7 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _over(table: str, row: Row, before: LogHead | None) -> Operation:
-    """Return the write of a row; it requires the row for *before*, or no row if that is None."""
+    """Return the write of a row. The stored row must have *before*, or must not exist if None."""
     if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)

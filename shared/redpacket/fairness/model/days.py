@@ -20,7 +20,7 @@ _DAY = re.compile(r"\d{8}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class DrawDay:
-    """Day in a campaign's time zone, like 20270129, with its bounds: [starts, ends)."""
+    """Day in a campaign's time zone, such as 20270129. The end is the start of the next day."""
 
     name: str
     starts_at_ms: int
@@ -75,7 +75,7 @@ def days_of_chain(day: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _hashed(seed: bytes, times: int) -> bytes:
-    # Cached: a day takes about 27,000 hashes, and proofs and audits repeat days.
+    # Cache results: a day takes up to 27,000 hashes, and proofs and audits need the same days.
     for _ in range(times):
         seed = hashlib.sha256(seed).digest()
     return seed

@@ -41,7 +41,7 @@ def _point_of(text: bytes) -> Point:
     if x * x % _P != square:
         x = x * _ROOT_OF_MINUS_1 % _P
     if len(text) != KEY_BYTES or y >= _P or x * x % _P != square or (is_odd and not x):
-        raise ValueError("not a public key of Ed25519, of 32 bytes")
+        raise ValueError("not a 32-byte Ed25519 public key")
     if x & 1 != is_odd:
         x = _P - x
     return x, y, 1, x * y % _P

@@ -1,6 +1,6 @@
 """The public log of commitments: entries, and signed heads of a Merkle tree that only grows.
 
-docs/fairness.md describes how to verify it, docs/adr/0040 the design.
+docs/fairness.md describes how to verify the log, and docs/adr/0040 describes the design.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class SignedHead:
 
 
 def origin_of(public_key: bytes) -> str:
-    """Return the name of the log and its key in notes; a replica of the key has the same name."""
+    """Return the name of the log and of its key in notes, which depends only on the key."""
     return f"redpacket.log/{hashlib.sha256(public_key).hexdigest()[:16]}"
 
 

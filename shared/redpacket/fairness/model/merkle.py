@@ -1,7 +1,7 @@
 """Merkle trees as in RFC 6962: roots and proofs.
 
-A node is a complete subtree (level, number) over the 2^level leaves from number * 2^level. It never
-changes, so the stored nodes yield every root and proof.
+A node is a complete subtree (level, number) over the 2^level leaves from number * 2^level. A node
+never changes, so the stored nodes yield every root and proof.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 Node: TypeAlias = tuple[int, int]
 Range: TypeAlias = tuple[int, int]
-"""Range of leaves: from the first to before the second."""
+"""Range of leaves: the first index, and the index after the last."""
 
 EMPTY_ROOT = hashlib.sha256().digest()
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """Return the hash of a leaf; its first byte makes it different from every node's."""
+    """Return the hash of a leaf. The prefix byte distinguishes leaves from nodes."""
     return hashlib.sha256(b"\0" + data).digest()
 
 
@@ -52,7 +52,7 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 
 
 def hash_of(leaves: Range, hashes: Mapping[Node, bytes]) -> bytes:
-    """Return the root over a range; *hashes* contains its nodes."""
+    """Return the root over a range of leaves; *hashes* must contain the range's nodes."""
     return fold([hashes[node] for node in nodes_of(leaves)])
 
 
@@ -142,7 +142,7 @@ def is_consistent(
     ranges = consistency_ranges(old, new)
     if len(path) != len(ranges) or not ranges:
         return not path and not ranges and (old_root == new_root or 0 == old < new)
-    # If the old tree is complete, it is a node of the new tree, and its hash is known.
+    # If the old tree is complete, it is a node of the new tree, with the hash *old_root*.
     is_node = ranges[0][1] != old
     old_top = new_top = old_root if is_node else path[0]
     for (first, _), sibling in list(zip(ranges, path, strict=True))[not is_node :]:

@@ -23,7 +23,7 @@ class Tile(NamedTuple):
 
 
 def tile_of(path: str) -> Tile | None:
-    """Return the tile for a path below `/tile/`, or None if the layout has no such path."""
+    """Return the tile at a path below `/tile/`, or None if the layout has no such path."""
     matched = re.fullmatch(TILE_PATTERN, path, re.ASCII)
     if not matched or matched[2].startswith("x000") or int(matched[3] or 1) >= TILE_WIDTH:
         return None

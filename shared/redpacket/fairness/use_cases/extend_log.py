@@ -1,9 +1,9 @@
 """Extension of the public log by pending commitments, and signing of its head.
 
-An append requires that the log still ends at the read position, so runs may overlap or be
-interrupted. Before the next append, some run writes the places of the new entries. Therefore no id
-has two entries. A head is signed only if it extends the last signed head, so a rewritten log is
-never signed.
+An append fails if the log's end has changed since it was read, so runs may overlap or be
+interrupted. Each run stores the places of all earlier entries before it appends, so no id gets two
+entries. A head is signed only if it extends the last signed head, so a rewritten log is never
+signed.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from redpacket.fairness.ports import HeadSigner
 
 BATCH_MAX = 2_048
-"""Entries per append; with their nodes they need at most 100 rows in a log below 2^31 entries."""
+"""Maximum entries per append. With their nodes, they take at most 100 rows up to 2^31 entries."""
 
 LISTED_MAX = BATCH_MAX
 
 PLACES_MAX = 50
-"""Places per transaction; each place takes two rows."""
+"""Maximum places per transaction. Each place takes two rows."""
 
 _READ_AT_ONCE = 100
-"""Ids per read: the maximum of BatchGetItem."""
+"""Ids per read: the limit of BatchGetItem."""
 
 TRIES = 5
 
 LATE_MS = 5 * 60_000
-"""Age in milliseconds at which an unlogged commitment is reported: a late entry proves less."""
+"""Milliseconds after which an appended commitment is reported as late. A late entry proves less."""
 
 RESERVE_MS = 15_000
 """Milliseconds reserved at the end of a run for one transaction with retries and one signature."""
@@ -73,7 +73,7 @@ class LogPorts:
 
 
 def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:
-    """Append the *named* commitments (hashes of ids) and all other pending ones, then sign.
+    """Append the *named* commitments (hashes of ids) and all other pending ones, and sign the head.
 
     Raises InvariantViolated before any append if the log differs from the signed head.
     """
@@ -120,8 +120,8 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             entry.id_hash: placed[entry.id_hash] for entry in entries if entry.id_hash in placed
         }
         for id_hash, index in places.items():
-            # A row was overwritten. The commitment leaves the list, and reconciliation later
-            # compares the row with its log entry.
+            # The commitment's row was overwritten. Remove it from the list of pending ones;
+            # reconciliation later compares the row with the log entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
             ports.log.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]
@@ -134,12 +134,12 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             _report_late(entries, ports)
             _assign_indexes(list(enumerate(entries, start=before.size)), after, ports)
             return len(entries)
-    # Other runs were faster in every attempt, so these commitments stay pending.
+    # Another run appended first in every attempt, so these commitments stay pending.
     return 0
 
 
 def _end_with_places(ports: LogPorts) -> LogHead:
-    """Return the log's end after giving places to entries that a crashed run left."""
+    """Store the places that a crashed run left out, and return the log's end."""
     end, placed_size = ports.log.find_end()
     if placed_size < end.size:
         _assign_indexes(ports.log.list_entries(placed_size, end.size - placed_size), end, ports)
@@ -206,7 +206,7 @@ def _check_signed(ports: LogPorts) -> SignedHead | None:
     signed = ports.log.find_signed()
     if signed and not (signed.public_key == ports.signer.public_key() and signed.is_signed):
         ports.logger.event("log_differs", size=signed.head.size)
-        raise InvariantViolated("the head that is shown was not signed by our key")
+        raise InvariantViolated("the published head was not signed by our key")
     return signed
 
 
@@ -221,4 +221,4 @@ def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> 
     extends = is_consistent(signed_size, end.size, path, *roots)
     if not extends or (before is None and end.size):
         ports.logger.event("log_differs", size=end.size)
-        raise InvariantViolated("the log does not extend the head that was signed before")
+        raise InvariantViolated("the log does not extend the last signed head")

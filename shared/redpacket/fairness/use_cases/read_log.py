@@ -40,7 +40,7 @@ def read_head(*, log: DynamoLog) -> SignedHead:
 
 
 def read_tile(path: str, *, log: DynamoLog) -> bytes | None:
-    """Return a tile or bundle of the signed log, or None if the path has none."""
+    """Return a tile or bundle of the signed log, or None if the log has none at this path."""
     tile = tile_of(path)
     if tile is None or tile.last >= read_head(log=log).head.size >> tile.level:
         return None
@@ -65,7 +65,8 @@ def prove_inclusion(
 ) -> tuple[int, Commitment, int, Sequence[bytes]] | None:
     """Prove that the log with *size* entries, by default the signed log, includes an id's entry.
 
-    Return index, entry, size and proof, or None. Raises InvalidRequest, Unavailable.
+    Return the index, entry, size and proof, or None without an entry. Raises InvalidRequest,
+    Unavailable.
     """
     size = _size("size", size, log)
     index = log.find_places([id_hash]).get(id_hash)
@@ -73,7 +74,7 @@ def prove_inclusion(
         return None
     ((_, entry),) = _entries(index, index + 1, log)
     if entry.id_hash != id_hash:
-        raise InvariantViolated(f"entry {index} of the log is another one")
+        raise InvariantViolated(f"entry {index} of the log has another id hash")
     return index, entry, size, _hashes(inclusion_ranges(index, size), log)
 
 

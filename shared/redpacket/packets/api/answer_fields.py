@@ -31,7 +31,8 @@ EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
     about(
         "Milliseconds from the packet's start or payment, whichever is later, to the last claim. "
-        "Null while shares remain. Above 100 shares, it is null until the last claim is settled.",
+        "Null while shares remain. With more than 100 shares, null until the last claim is "
+        "settled.",
         None,
     ),
 ]
@@ -71,11 +72,11 @@ GivenThanks = Annotated[
     about("Emoji with which the claimer thanked the sender; null without one.", None),
 ]
 ThanksText = Annotated[
-    str | None, about("Text of the thanks; null without one, and after its removal.", "谢谢老板")
+    str | None, about("Text of the thanks; null without a text and after its removal.", "谢谢老板")
 ]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
-    about("Amount of the share; null while amounts are hidden, except the viewer's own.", 888),
+    about("Amount of the share; null for other users' shares while amounts are hidden.", 888),
 ]
 ClaimedFen = Annotated[
     common.AnyFen | None, about("Sum of the claimed shares; null while amounts are hidden.", 888)

@@ -96,7 +96,7 @@ class UploadedPicture(TypedDict):
 
 
 class EndedPacket(TypedDict):
-    """A packet that ended early; within a minute, the sweep refunds the rest if it is `closing`."""
+    """A packet that ended early. If it is `closing`, the sweep refunds the rest within a minute."""
 
     packet_id: fields.PacketId
     expires_at_ms: Annotated[
@@ -269,7 +269,7 @@ class Record(TypedDict):
     emptied_in_ms: fields.EmptiedInMs
     closed_at_ms: Annotated[
         common.AtMs | None,
-        about("Time when an expired packet was closed; null for an emptied one.", None),
+        about("Time when an expired packet was closed; null for an emptied packet.", None),
     ]
     luckiest: Annotated[
         ShownClaim | None,

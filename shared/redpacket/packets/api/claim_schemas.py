@@ -22,13 +22,13 @@ Via = Annotated[
 
 
 class GrabBody(StrictBody):
-    """POST /packets/{packet_id}/grab; a packet without a passphrase ignores the body."""
+    """POST /packets/{packet_id}/grab; a packet without a passphrase ignores `passphrase`."""
 
     model_config = example({"passphrase": "恭喜发财"})
 
     passphrase: Annotated[
         Annotated[str, StringConstraints(max_length=200)] | None,
-        about("Text that the user typed, or the speech transcript."),
+        about("Text that the user entered or dictated."),
     ] = None
     via: Via = None
 

@@ -39,7 +39,7 @@ def preview_of(greeting: str, sender: str, cover_url: str | None) -> Preview:
 
 
 def page_of(preview: Preview, packet_id: str, base_url: str) -> str:
-    """Return the HTML document, which redirects users mistaken for crawlers to the page."""
+    """Return the HTML document. It redirects users who were mistaken for crawlers to the page."""
     url = f"{base_url}/packets/{packet_id}"
     tags = {
         "og:type": "website",

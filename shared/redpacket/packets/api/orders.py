@@ -120,13 +120,13 @@ _ADVICE = "Send more, smaller shares, or deposit the money: another operator can
 
 
 _FEW_SHARES = 9
-"""Maximum shares of a packet that counts toward the treasury's limit: few users can claim."""
+"""A treasury packet with at most so many shares counts toward the limit: it may favor a few."""
 
 
 def spend_of(
     request: RequestOf[Any], *orders: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return the function that counts sends toward the operator's limit, or None.
+    """Return the function that counts sends toward the operator's limit, or None if none counts.
 
     The treasury's sends count only if few users, or only chosen users, can claim a share.
     """

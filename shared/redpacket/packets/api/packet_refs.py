@@ -66,7 +66,7 @@ def packet_cursor(place: str | None) -> str | None:
 
 
 def may_see_id(request: HttpRequest, packet: Packet) -> bool:
-    """Return whether the operator may see the id of *packet*, because their scope covers it."""
+    """Return whether the operator's scope covers *packet*, so that they may see its id."""
     return not request.scopes.isdisjoint(OPERATORS if packet.rules.campaign_id else ADMINS)
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
-"""Milliseconds from a close until every replica certainly has the final pages."""
+"""Milliseconds after a packet was closed at which every replica surely has the final pages."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
@@ -63,14 +63,14 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
-    if not request.query and not known_tags_of(request):  # neither a next page nor a poll
+    if not request.query and not known_tags_of(request):  # Count neither further pages nor polls.
         containers.platform.logger.count("visited")
     headers = {"cache-control": RECORD_CACHING[0]}
     return tagged(views.record_view(record, _users_of(record, viewer)), request, headers)
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
-    """Return a packet to readers without a token; edge caches may store the page for one second.
+    """Return a packet to readers without a token; edge caches may store the page.
 
     Raises PacketNotFound, also for exclusive packets and for prizes.
     """
@@ -101,7 +101,7 @@ def preview_page(request: HttpRequest) -> HttpAnswer[str]:
 def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
     """Return an uploaded picture with headers that stop browsers from treating it as a page.
 
-    Raises PictureNotFound. Caches keep it for only an hour, because an operator may remove it.
+    Raises PictureNotFound. Caches may keep a picture for an hour only: an operator may remove it.
     """
     picture = containers.packets.pictures.find(picture_id_of(request))
     if picture is None:
@@ -136,7 +136,7 @@ def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
 
 
 def _users_of(record: Record, viewer: User | None = None) -> views.UserPresenter:
-    """Return the users on a page, from ProfilesTable, because money rows have no names."""
+    """Return the users on a page from ProfilesTable, because packets and shares have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     claimers = [share.claimer for share in shares if share and share.claimer]
     return _presenter([record.packet.sender, *claimers], viewer)

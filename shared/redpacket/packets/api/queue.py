@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 _REQUEST_ID_LENGTH_MAX = 64
 _SHARE_NO_MAX = 10**7
-"""Upper bound of share numbers; a longer number is not a valid key."""
+"""Upper bound for share numbers, because keys have seven digits for a share."""
 
 _AT_MS_MAX = 10**13
 
@@ -27,9 +27,9 @@ def settle_batch(
 ) -> dict[str, list[dict[str, str]]]:
     """Settle the claims of *records*; return SQS's partial batch response.
 
-    Unlike with Powertools' processor, records of a batch share transactions. A malformed record
-    fails alone and goes to the DLQ after five receives. Other errors propagate, and SQS redelivers
-    the whole batch.
+    Unlike Powertools' processor, this function handles several records in one transaction. A
+    malformed record fails alone and goes to the DLQ after five receives. Other errors propagate,
+    and SQS redelivers the whole batch.
     """
     named: dict[str, ShareRef] = {}
     asked_for: list[str] = []
@@ -37,7 +37,7 @@ def settle_batch(
     for record in records:
         try:
             message = _message_of(record["body"])
-            # SQS's time bounds the message's time: a future time could restore an erased user.
+            # Cap the message's time at SQS's, because a future time could restore an erased user.
             sent_at_ms = int(record.get("attributes", {}).get("SentTimestamp", _AT_MS_MAX))
             ref = named[record["messageId"]] = _ref_of(message, sent_at_ms)
         except InvalidRequest as error:

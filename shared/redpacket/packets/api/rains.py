@@ -51,9 +51,9 @@ class RainBody(StrictBody):
     packets: Annotated[
         Annotated[int, Field(ge=1, le=PACKETS_MAX)] | None,
         about(
-            "Packets in each round; a player may claim one share of each. All rounds together "
-            f"have at most {PACKETS_MAX} packets and must fit the campaign's quota. By default 6, "
-            "or fewer if the quota is smaller."
+            "Packets in each round; a player may claim one share of each. All rounds together may "
+            f"have at most {PACKETS_MAX} packets, and no more than the campaign's quota per user. "
+            "By default 6, or fewer if the quota is smaller."
         ),
     ] = None
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
 
 CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
-"""Pattern of a claim cursor: a share number, or "p" and a sharded packet's next partition."""
+"""Pattern of a claim cursor: a share number, or "p" and the next partition of a sharded packet."""
 
 
 @optional("query", "cursor", missing=0, type="string", pattern=CLAIM_CURSOR)
@@ -50,7 +50,7 @@ def claim_place(next_no: int | None) -> str | None:
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
-    """Return a packet as sent, so that repeats are equal; *ordered* is its payment order."""
+    """Return a packet as sent, so that retries get the same; *ordered* is the payment order."""
     view = {
         "packet_id": packet.packet_id,
         "status": "unpaid" if packet.payment_id else "open",
@@ -116,7 +116,7 @@ Profiles: TypeAlias = Mapping[str, Profile]
 
 
 class UserPresenter:
-    """Presenter of users, without host ids; the token may supply the *viewer*'s nickname."""
+    """Presenter of users without host ids. The *viewer*'s nickname may come from the token."""
 
     def __init__(self, profiles: Profiles, viewer: User | None = None) -> None:
         self._profiles = profiles

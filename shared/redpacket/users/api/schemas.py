@@ -29,7 +29,7 @@ class DepositBody(StrictBody):
         Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=128)] | None,
         about(
             "The case that the deposit settles, such as a provider's transaction. A case accepts "
-            "only one deposit: a repeat returns the first result."
+            "only one deposit; later requests return the first result."
         ),
     ] = None
 

@@ -11,8 +11,7 @@ from redpacket.platform.runtime import InParallel
 from redpacket.users.model import CURSOR, KEPT_S, PAGE, NoticeKind, UserNotice
 
 _MARKER = "~"
-"""Sort key, after all others, of the row with the time up to which the user has read all notices.
-"""
+"""Sort key of the row that stores *read_until_ms*. The key sorts after those of all notices."""
 
 
 class DynamoNotices:
@@ -24,7 +23,7 @@ class DynamoNotices:
         self._lists = NewestFirst(dynamo, self._table, CURSOR, index=None)
 
     def put(self, notice: UserNotice) -> None:
-        """Store a notice; a repeat is harmless."""
+        """Store a notice; storing it again has no effect."""
         place = (f"{notice.at_ms:013d}", notice.kind, notice.subject, notice.part)
         row: dict[str, Value] = {**partition(notice.user_id), "sk": "#".join(place)}
         row["expires_at_s"] = notice.at_ms // 1000 + KEPT_S
@@ -35,10 +34,10 @@ class DynamoNotices:
     def list_newest(
         self, user_id: str, cursor: str | None, now_ms: int
     ) -> tuple[list[UserNotice], int, str | None]:
-        """Return a page of notices, the number of unread ones on it, and the next cursor.
+        """Return a page of notices, the number of unread notices on it, and the next cursor.
 
-        The read is eventually consistent. The number is 0 for a page after a cursor. Raises
-        InvalidRequest for a bad cursor.
+        The read is eventually consistent. The number is 0 on further pages. Raises InvalidRequest
+        for a bad cursor.
         """
         pk = partition(user_id)["pk"]
         rows, more = self._lists.page(pk, cursor, PAGE, ("0", _MARKER))
@@ -59,7 +58,7 @@ class DynamoNotices:
         self._dynamo.write(merge(self._table, row))
 
     def erase(self, user_id: str, now_ms: int, in_parallel: InParallel) -> None:
-        """Empty all notices of a user; their keys expire within days."""
+        """Remove the content of all notices of a user; DynamoDB deletes their keys within days."""
         rows = self._dynamo.query(
             self._table,
             KeyConditionExpression="pk = :pk",

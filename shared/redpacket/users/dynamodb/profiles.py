@@ -101,7 +101,7 @@ class DynamoProfiles:
 
 
 class DynamoHostIds:
-    """Mapping from user ids to the host's ids, for events; an erasure removes it."""
+    """Map from user ids to host ids, for events. An erasure removes the user's entry."""
 
     def __init__(self, dynamo: Dynamo, id_of: Callable[[str], str]) -> None:
         self._dynamo, self._id_of = dynamo, id_of
@@ -111,7 +111,7 @@ class DynamoHostIds:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
             str(row["pk"]): host_id
-            # No read may return an erased user's id, even briefly.
+            # Read strongly consistently, because an erased user's host id must not be returned.
             for row in self._dynamo.get_many(
                 self._profiles, wanted, is_strong=True, only="pk, host_id"
             )
@@ -139,7 +139,7 @@ def user_row(user: User) -> dict[str, Value]:
 
 
 def note_user(profiles_table: str, user: User) -> list[Operation]:
-    """Return the write that stores a user's host id, in the transaction that gives them a right."""
+    """Return the write that stores a user's host id, for a transaction that concerns the user."""
     if user.host_id is None:
         return []
     return [merge(profiles_table, user_row(user))]

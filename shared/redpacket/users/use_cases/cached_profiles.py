@@ -14,7 +14,7 @@ _SIZE_MAX = 20_000
 
 
 class CachedProfiles:
-    """Cache that stores no missing profile, because a write may follow an early read."""
+    """Cache of existing profiles only, because a missing profile may be stored at any moment."""
 
     def __init__(self, profiles: ProfileRepository, *, clock: Clock) -> None:
         self._profiles = profiles

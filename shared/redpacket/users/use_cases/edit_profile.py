@@ -18,7 +18,7 @@ def edit_profile(
     skeleton_of: Callable[[str], str],
     absolute_url: Callable[[str], str],
 ) -> Profile:
-    """Store a profile. Raises InvalidRequest for a reserved name or a foreign avatar.
+    """Store a profile. Raises InvalidRequest for a reserved name or a refused avatar.
 
     *absolute_url* returns the avatar's URL, or raises ValueError with the reason.
     """
