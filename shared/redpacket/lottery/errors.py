@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class DrawRefused(Rejected):
-    """Base class of refusals specific to draws."""
+    """Base class for refusals of draws only."""
 
 
 class HelpRefused(Rejected):
-    """Base class of refusals specific to helps."""
+    """Base class for refusals of helps only."""
 
 
 class AttemptsExhausted(DrawRefused):
@@ -21,7 +21,7 @@ class AttemptsExhausted(DrawRefused):
 
 
 class HelpQuotaExhausted(HelpRefused):
-    """Today's limit of helps is reached. Try again tomorrow."""
+    """Today's limit for helps is reached. Try again tomorrow."""
 
     code = "help_quota_exhausted"
     status = 403

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class DrawCache(Protocol):
-    """Lottery cache: chooses prizes and counts, but the ledger decides. Tests have a double."""
+    """Cache that chooses prizes and counts draws, but the ledger decides. Tests use a fake."""
 
     def draw(self, request: DrawRequest) -> DrawOutcome:
-        """Decide one attempt; a repeat on the same day returns the same outcome."""
+        """Decide one attempt; a retry on the same day returns the same outcome."""
 
     def load(self, snapshot: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Load the ledger's state; an older snapshot or lower counts have no effect."""
@@ -30,7 +30,7 @@ class DrawCache(Protocol):
         """Undo an attempt that is not durable; offer its unit again if *is_unit_free*."""
 
     def drop(self, request: DrawRequest) -> None:
-        """Remove the cached lottery and its day, whose data may have been altered."""
+        """Remove the cached lottery and its day's counters, which may have been altered."""
 
     def set_player(self, request: DrawRequest, player: Player) -> None:
         """Set a user's counters for the day to the ledger's values."""
@@ -45,4 +45,4 @@ class DrawCache(Protocol):
         """Return the loaded snapshot's version, or None."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        """Return the issued units per loaded prize, or None if no snapshot is loaded."""
+        """Return the number of issued units by prize id, or None if no snapshot is loaded."""

@@ -1,4 +1,4 @@
-"""Response types of campaigns, prizes and draws."""
+"""Response types for campaigns, prizes and draws."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from redpacket.platform.http.bodies import about
 
 
 class Rules(TypedDict):
-    """Limits for one user and one day; 0 attempts or wins means no limit."""
+    """Daily limits for one user; 0 attempts or wins means no limit."""
 
     attempts_per_user_per_day: common.PerUser
     wins_per_user_per_day: Annotated[
@@ -63,7 +63,7 @@ class WonPrize(TypedDict):
 
 
 class ShownPrize(WonPrize):
-    """Fields of a prize that users and operators see."""
+    """Prize fields that both users and operators see."""
 
     description: Annotated[str, Field(examples=["For all who stayed in the city."])]
     attributes: Annotated[
@@ -87,8 +87,9 @@ class Prize(ShownPrize):
     probability: Annotated[
         float,
         about(
-            "Probability of this prize in a draw, from the weights of the remaining prizes; 0 if "
-            "the prize is sold out or off. User limits and daily or hourly stock may change it.",
+            "Probability that a draw wins this prize, from the weights of the prizes and the miss; "
+            "0 if the prize is sold out or off. A user's limits and a daily or hourly stock may "
+            "change the probability.",
             0.25,
             ge=0,
             le=1,
@@ -97,26 +98,28 @@ class Prize(ShownPrize):
 
 
 class PrizeAdmin(ShownPrize):
-    """Prize as shown to operators; `issued` counts the won units of `total`."""
+    """Prize as operators see it. Of its `total` units, `issued` are already won."""
 
     weight: Annotated[
         common.Weight,
-        about("The prize's weight in a draw, relative to the other prizes and `miss_weight`."),
+        about("The prize's weight in a draw, relative to other prizes and `miss_weight`."),
     ]
-    total: Annotated[int, about("Total units; `delta` changes the total.", 100, ge=0, le=UNITS_MAX)]
+    total: Annotated[
+        int, about("Total units, including those already won.", 100, ge=0, le=UNITS_MAX)
+    ]
     per_day: Annotated[int, about("Maximum units per day; 0: no limit.", ge=0, le=UNITS_MAX)]
     per_hour: Annotated[
         int,
-        about("Units released each hour since the start; 0: all at once.", ge=0, le=UNITS_MAX),
+        about("Units released each hour from the start; 0: all at once.", ge=0, le=UNITS_MAX),
     ]
-    issued: Annotated[int, about("Units that were won.", 1, ge=0, le=UNITS_MAX)]
+    issued: Annotated[int, about("Units already won.", 1, ge=0, le=UNITS_MAX)]
     issued_today: Annotated[
         Annotated[int, Field(ge=0, le=UNITS_MAX)] | None,
         about("Null for a prize without a daily limit."),
     ]
     version: Annotated[
         common.Version,
-        about("Version that was read; an old version returns 409 `version_conflict`."),
+        about("Send this version with an edit; an old one returns 409 `version_conflict`."),
     ]
 
 
@@ -130,14 +133,15 @@ class Plan(TypedDict):
     ends_at_ms: common.EndsAtMs
     timezone: Annotated[
         common.Word,
-        about("Time zone of the campaign's days; permanent.", "Asia/Shanghai"),
+        about("Time zone of the campaign's days; fixed once it has prizes.", "Asia/Shanghai"),
     ]
     rules: Annotated[Rules, about("Limits for one user.")]
     when_sold_out: Annotated[
         WhenSoldOut, about("Whether the other prizes or the miss get a sold-out prize's weight.")
     ]
     quota_per_user: Annotated[
-        common.PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
+        common.PerUser,
+        about("Maximum shares that one user can claim in the campaign; 0: no limit."),
     ]
     amounts_shown: fields.ShownAmounts
     status: fields.ToldStatus
@@ -172,8 +176,8 @@ class Campaign(_Today):
     packets: Annotated[
         list[RainPacket],
         about(
-            "At most 100 open packets among the campaign's newest 500, without packets for named "
-            "recipients. Empty unless the campaign is running.",
+            "Up to 100 open packets from the campaign's newest 500, without packets for named "
+            "recipients or for one chat. Empty unless the campaign is running.",
             max_length=PACKETS_MAX,
         ),
     ]
@@ -189,7 +193,7 @@ class Campaign(_Today):
 
 AudienceWord = Annotated[
     AudienceMode | None,
-    about("Purpose of the campaign's list of users; null while it is disabled.", "allow"),
+    about("Whether only listed users or only all others may take part; null: everyone.", "allow"),
 ]
 
 
@@ -217,9 +221,9 @@ class CampaignAdmin(_Today):
     budget_left_fen: Annotated[common.AnyFen, about("The remaining budget.", 990_000)]
     version: Annotated[
         common.Version,
-        about("Version that was read; an old version returns 409 `version_conflict`."),
+        about("Send this version with an edit; an old one returns 409 `version_conflict`."),
     ]
-    table_version: Annotated[common.Version, about("The version of the prizes in current draws.")]
+    table_version: Annotated[common.Version, about("Version of the prizes that draws now use.")]
     required_claims: Annotated[
         dict[str, list[str]],
         about(
@@ -237,8 +241,8 @@ class CampaignAdmin(_Today):
     closed_packets: Annotated[
         int | None,
         about(
-            "After an edit: number of packets, among at most 10,000, that ended with unclaimed "
-            "shares and stay closed. Null if the number is 0, and in other responses.",
+            "After an edit: how many of the campaign's first 10,000 packets closed with unclaimed "
+            "shares and stay closed. Null if none did, and in other responses.",
             None,
         ),
     ]
@@ -263,14 +267,14 @@ class OneDraw(TypedDict):
     draw_id: Annotated[
         str, Field(pattern="^[0-9a-f]{32}$", examples=["5d41402abc4b2a76b9719d911017c592"])
     ]
-    n: Annotated[int, about("The draw's number among the caller's draws of the day.", 1, ge=1)]
+    n: Annotated[int, about("The draw's number among the caller's draws that day.", 1, ge=1)]
     outcome: Annotated[Literal["won", "missed"], about("Result of the request.")]
     prize: Annotated[WonPrize | None, about("Null for a miss.")]
     code: Annotated[
         Code | None,
         about(
-            "The won code, shown only to its winner. Null for other prizes, after the code "
-            "expired, and for draws before the user was erased.",
+            "The won code, shown only to the winner. Null if the prize has no code, the code has "
+            "expired, or the user was erased after the draw.",
             None,
         ),
     ]
@@ -303,7 +307,7 @@ class Drawn(OneDraw):
 
 
 class Draw(OneDraw):
-    """Draw by the caller, with the facts that decided the result."""
+    """One of the caller's draws, with the data that decided the outcome."""
 
     day: fields.Day
     formula: Annotated[
@@ -339,12 +343,12 @@ class DrawProof(TypedDict):
     campaign_id: fields.CampaignId
     day: fields.Day
     commitment: Annotated[
-        common.Digest, about("The commitment that the campaign has shown since its creation.")
+        common.Digest, about("The commitment that was made when the campaign was created.")
     ]
     seed: Annotated[
         str,
         about(
-            "The seed of the day's draws; secret until the day ends.",
+            "The seed of the day's draws; secret until a minute after the day ends.",
             common.SOME_DIGEST,
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
         ),

@@ -46,7 +46,7 @@ Code = Annotated[str, StringConstraints(pattern="^[!-~]+( [!-~]+)*$", max_length
 class PrizeBody(StrictBody):
     """PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}.
 
-    *per_day* and *per_hour* are 0 without a limit; only cash has an *amount_fen*.
+    A *per_day* or *per_hour* of 0 means no limit. Only cash prizes have an *amount_fen*.
     """
 
     model_config = example(
@@ -64,11 +64,11 @@ class PrizeBody(StrictBody):
         ),
     ]
     total: Annotated[
-        Units, about("Total units; `delta` changes the total. 0 for a new `code` prize.")
+        Units, about("Total units, which an edit can't change. 0 for a new `code` prize.")
     ]
     per_day: Annotated[Units, about("Maximum units per day; 0: no limit.")] = 0
     per_hour: Annotated[
-        Units, about("Units released each hour since the start; 0: all at once.")
+        Units, about("Units released each hour from the start; 0: all at once.")
     ] = 0
     amount_fen: Annotated[Fen | None, about("Cash amount of one unit; null for other kinds.")] = (
         None

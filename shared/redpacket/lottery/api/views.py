@@ -1,4 +1,4 @@
-"""Responses of campaigns and lotteries, in a module that grabs do not import."""
+"""Responses for campaigns and lotteries, in a module that grabs do not import."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def campaign_view(
     lottery: Lottery, rain: Sequence[Packet], rounds: list[ShownRound], now_ms: int
 ) -> campaigns.Campaign:
-    """Return a campaign for any reader, without money, passphrase, plans and unused weights."""
+    """Return a campaign for any reader, without its budget, passphrase and unused weights."""
     campaign = lottery.snapshot.campaign
     plan = _plan(campaign)
     if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:
@@ -60,10 +60,10 @@ def campaign_view(
 
 
 def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campaigns.CampaignAdmin:
-    """Return a complete campaign for operators; *closed_count* describes an edit's effect."""
+    """Return a campaign for operators; after an edit, *closed_count* packets stay closed."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        # Take the plan from the row with the version that edits by operators must name.
+        # The version below, which operators send with an edit, belongs to this row's plan.
         **_plan(campaign),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))

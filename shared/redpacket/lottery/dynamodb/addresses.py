@@ -1,4 +1,4 @@
-"""Repository of winners' addresses, which are in the users' rows of ProfilesTable."""
+"""Repository of winners' addresses, which are stored in users' rows in ProfilesTable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DynamoAddresses:
         self._profiles = dynamo.tables.profiles
 
     def find_won(self, campaign_id: str, user_id: str, draw_id: str) -> Winner | None:
-        """Return the goods that the draw *draw_id* of this user won."""
+        """Return the goods that this user's draw *draw_id* won."""
         row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
         draw = items.draw_of(row) if row else None
         if draw is None or draw.prize is None or draw.prize.kind is not PrizeKind.GOODS:
@@ -43,7 +43,7 @@ class DynamoAddresses:
         return self._dynamo.try_transact([undecided, stored])
 
     def find(self, user_ids: Sequence[str]) -> dict[str, Address]:
-        """Return the known addresses by user id, strongly consistent."""
+        """Return the known addresses by user id, with strongly consistent reads."""
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
             str(row["pk"]): Address(*json.loads(str(row["goods_address"])))

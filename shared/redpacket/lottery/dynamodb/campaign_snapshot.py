@@ -22,7 +22,7 @@ from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
 from redpacket.platform.errors import InvalidRequest, InvariantViolated
 
 PACKED_BYTES_MAX = 300_000
-"""Maximum bytes of packed prizes; DynamoDB allows 400 KB for the row with plan and note."""
+"""Maximum bytes of packed prizes; DynamoDB allows 400 KB for them, the plan and the note."""
 
 IS_AS_READ = (
     "version = :read_version AND audience_edits = :read_edits"
@@ -88,7 +88,7 @@ def note_row(note: PageNote) -> dict[str, Value]:
 
 
 def note_of(row: dict[str, Any]) -> PageNote:
-    """Parse a page note; it is empty before the first page."""
+    """Parse the page note, which is empty until a page view stores one."""
     sold_out = unpacked(row["noted_sold_out"]) if "noted_sold_out" in row else ""
     return PageNote(frozenset(sold_out.split(",") if sold_out else ()))
 
@@ -101,7 +101,7 @@ def _prize_of(campaign_id: str, kept: dict[str, Any]) -> Prize:
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
-    """Return the seed of a campaign's last day; a sealed one needs *seeds* (InvariantViolated)."""
+    """Return the last day's seed. Raises InvariantViolated if it is sealed and *seeds* is None."""
     if "sealed" not in row:
         return bytes.fromhex(str(row["seed"]))
     if seeds is None:

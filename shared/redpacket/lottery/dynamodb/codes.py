@@ -1,6 +1,6 @@
 """Repository of prize codes in CodesTable, which only uploads and draws can access.
 
-Code *n* belongs to unit *n*, so the winner of a unit gets its code. A row for the digest of each
+Code *n* belongs to unit *n*, so the winner of unit *n* gets code *n*. A row for the digest of each
 code prevents duplicates within a prize.
 """
 
@@ -22,22 +22,22 @@ from redpacket.platform.errors import Contended, InvalidRequest
 IS_AS_COUNTED = "attribute_not_exists(pk) OR code_count = :before"
 
 _CODES_PER_TRANSACTION = 49
-"""Codes per transaction: two rows each plus the count, within DynamoDB's limit of 100 rows."""
+"""Codes per transaction. Each needs two rows, the count needs one, and DynamoDB allows 100."""
 
 _TRIES = 6
 
 
 class DynamoCodes:
-    """Repository of prize codes, which have the numbers of their units."""
+    """Repository of prize codes, each numbered like its unit."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.codes
 
     def add(self, campaign_id: str, prize_id: str, codes: Sequence[str], until_ms: int) -> int:
-        """Add the codes that the prize lacks; return its total.
+        """Add the codes that the prize lacks; return how many codes the prize then has.
 
-        They expire at *until_ms*. Raises InvalidRequest if the prize would have too many.
+        The new codes expire at *until_ms*. Raises InvalidRequest above UNITS_MAX codes.
         """
         for start in range(0, len(codes), _CODES_PER_TRANSACTION):
             chunk = codes[start : start + _CODES_PER_TRANSACTION]

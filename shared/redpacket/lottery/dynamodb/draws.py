@@ -1,4 +1,4 @@
-"""Repository of draws: one transaction per draw, and one row per unit, written only if absent."""
+"""Repository of draws. One transaction stores a draw, and a unit's row only if none exists."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DynamoDraws:
         *,
         asks_audience: bool,
     ) -> PlayerState:
-        """Return a user's counters, the key's draw and, if requested, the audience membership."""
+        """Return a user's counters, the key's earlier draw and, if asked, the list membership."""
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
@@ -105,8 +105,8 @@ class DynamoDraws:
     ) -> RecordDrawStatus:
         """Store a draw, everything that it consumes, and the winner's host id in one transaction.
 
-        The idempotency key and the draw's number are then used up. A cash prize's unit is a share
-        in one of the prize's packets: the draw claims the share and the payout settles it.
+        The transaction uses up the idempotency key and the draw's number. A cash prize's unit is a
+        share in one of the prize's packets: the draw claims the share and the payout settles it.
         """
         request: dict[str, Value] = {
             **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
@@ -117,13 +117,13 @@ class DynamoDraws:
             # I10: one outcome for each key and each number
             Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
             Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.NUMBER_TAKEN),
-            # I9: at most the rules' limits.
+            # I9: no more draws and wins than the rules allow
             Guarded(self._count_draw(draw, rules), lambda player: _player_refusal(player, rules)),
         ]
         if draw.prize:
             user_rows = note_user(self._profiles, drawer) if drawer else []
             writes += [Guarded(row, never_refused) for row in user_rows]
-            writes += self._use_up(draw, draw.prize)  # I9: at most the stock
+            writes += self._use_up(draw, draw.prize)  # I9: no more units than the stock
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
@@ -145,13 +145,13 @@ class DynamoDraws:
         rules: DrawRules,
         at_ms: int,
     ) -> HelpStatus:
-        """Give the inviter one more attempt on *day*, once for each pair."""
+        """Give the inviter one more attempt on *day*, once for each pair of users."""
         given: dict[str, Value] = {
             **draw_keys.help_given(campaign_id, inviter_id, helper_id),
             "day": day,
             "helped_at_ms": at_ms,
         }
-        # Both updates write all counters, so that a row is complete before its user's first draw.
+        # Both updates write all counters, so that a row is complete before the user's first draw.
         one_more = update(
             self._draws,
             draw_keys.player(campaign_id, inviter_id, day),
@@ -206,7 +206,7 @@ class DynamoDraws:
         )
 
     def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
-        """Return the writes that consume a prize's unit and the user's right to win."""
+        """Return the writes that use up a unit and, for a once-per-user prize, the only win."""
         where = draw.campaign_id, prize.prize_id
         writes: list[Guarded[RecordDrawStatus]] = []
         if prize.once_per_user:

@@ -1,4 +1,4 @@
-"""Repository for creating and editing campaigns, with budgets and seeds, in CampaignsTable."""
+"""Repository that creates and edits campaigns, their budgets and seeds, in CampaignsTable."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
-        """Store a campaign, log *action* and count *spent*; return False if the id exists."""
+        """Store a campaign, log *action* and count *spent*; return False after a conflict."""
         money: dict[str, Value] = {
             **campaign_keys.campaign(campaign.campaign_id),
             **_listed(campaign),
@@ -68,7 +68,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             "version": campaign.version,
             "first_starts_at_ms": campaign.starts_at_ms,
         }
-        # The draw functions cannot write this table, so this write fixes every day's seed.
+        # The draw functions can't write to this table, so this write fixes the seeds of all days.
         seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
         root = root_of(campaign.campaign_id, seed, self._seeds)
         commitment = chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
@@ -90,10 +90,10 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         spent: Allowance | None = None,
         snapshot: CampaignSnapshot | None = None,
     ) -> bool:
-        """Replace *before* and adjust the remaining budget, which must suffice; log *action*.
+        """Replace *before*, change the remaining budget by the difference, and log *action*.
 
-        Return False if a prize or the list was edited after *snapshot*, because added cash may
-        forbid this edit.
+        Return False after a concurrent edit, or if too little of the budget remains. An edit of a
+        prize or the list after *snapshot* also counts: new cash may require an approval.
         """
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)
@@ -142,7 +142,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         return self._write([operation, shown, *noted])
 
     def _noted_window(self, campaign: Campaign, action: Action | None) -> Operation:
-        """Return the write of the edit's permanent row, which reconciliation compares."""
+        """Return the write of a permanent row for reconciliation, with window and status."""
         row: dict[str, Value] = {
             **campaign_keys.window(campaign.campaign_id, campaign.version),
             "starts_at_ms": campaign.starts_at_ms,

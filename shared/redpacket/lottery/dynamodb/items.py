@@ -21,7 +21,7 @@ from redpacket.platform.user import User
 
 
 def draw_row(draw: Draw) -> dict[str, Value]:
-    """Return the row of a draw, hit or miss."""
+    """Return the row of a draw, whether it won or missed."""
     row: dict[str, Value] = {
         **draw_keys.draw(draw.campaign_id, draw.user_id, draw.draw_id),
         "campaign_id": draw.campaign_id,
@@ -73,7 +73,7 @@ def player_of(row: dict[str, Any] | None) -> Player:
 
 
 def share_won(draw: Draw, prize: Prize) -> Share:
-    """Return the claim for a won unit of a cash prize."""
+    """Return the claimed share that pays a won unit of a cash prize."""
     if prize.amount_fen is None:
         raise ValueError(f"cash prize {prize.prize_id} has no amount")
     ref = unit_share(prize, draw.unit_no)

@@ -1,10 +1,10 @@
-"""Keys of DrawsTable (prize units, and users' draws in a campaign) and of CodesTable."""
+"""Keys in DrawsTable, for prize units and users' draws, and in CodesTable."""
 
 from __future__ import annotations
 
 
 def unit(campaign_id: str, prize_id: str, unit_no: int) -> dict[str, str]:
-    """Return the key of a won prize unit (I9); seven digits sort the numbers."""
+    """Return the key of a won prize unit (I9); the padded numbers sort as text."""
     return {**units(campaign_id, prize_id), "sk": f"{UNIT_PREFIX}{unit_no:07d}"}
 
 
@@ -14,7 +14,7 @@ def day_unit(campaign_id: str, prize_id: str, day: str, day_no: int) -> dict[str
 
 
 def units(campaign_id: str, prize_id: str) -> dict[str, str]:
-    """Return the partition of a prize's units."""
+    """Return the partition key of a prize's units."""
     return {"pk": f"{UNITS_PREFIX}{campaign_id}#{prize_id}"}
 
 
@@ -34,12 +34,12 @@ UNIT_PREFIX = "unit#"
 
 
 def draw(campaign_id: str, user_id: str, draw_id: str) -> dict[str, str]:
-    """Return the key of a draw; the draw's id contains the day and the user's draw number."""
+    """Return the key of a draw, whose id is a hash that covers the day and the draw number."""
     return {**drawer(campaign_id, user_id), "sk": f"{DRAW_PREFIX}{draw_id}"}
 
 
 def draw_request(campaign_id: str, user_id: str, key_hash: str) -> dict[str, str]:
-    """Return the key that maps an idempotency key to its draw, permanently."""
+    """Return the key of the permanent row that maps an idempotency key to its draw."""
     return {**drawer(campaign_id, user_id), "sk": f"{DRAW_REQUEST_PREFIX}{key_hash}"}
 
 
@@ -59,7 +59,7 @@ def help_given(campaign_id: str, inviter_id: str, helper_id: str) -> dict[str, s
 
 
 def drawer(campaign_id: str, user_id: str) -> dict[str, str]:
-    """Return the partition of a user in a campaign."""
+    """Return the partition key of a user's rows in a campaign."""
     return {"pk": f"{DRAWER_PREFIX}{campaign_id}#{user_id}"}
 
 

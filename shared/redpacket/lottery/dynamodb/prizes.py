@@ -1,4 +1,4 @@
-"""Repository of prizes and their stock, packed into the campaign's row."""
+"""Repository of prizes, which are packed into the campaign's row, and of their stock."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class DynamoPrizes:
         return snapshot_of(row) if row else None
 
     def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
-        """Return the snapshot with its note, eventually consistent."""
+        """Return the snapshot and its page note, with an eventually consistent read."""
         row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id), is_strong=False)
         return (snapshot_of(row), note_of(row)) if row else None
 
@@ -109,12 +109,12 @@ class DynamoPrizes:
         backing: Backing | None = None,
         spent: Allowance | None = None,
     ) -> Prize | None:
-        """Create or replace a prize, raise the snapshot's version, and log *action*.
+        """Create or replace a prize, increment the snapshot's version, and log *action*.
 
         The same transaction funds *backing*, counts *spent*, and stores *forfeited*'s decision.
-        Return None, without effect, if the campaign differs from *seen* or the unit was decided.
-        With a *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy,
-        AllowanceMoved, and the refusals of funding.
+        Return None and write nothing if the campaign differs from *seen* or the unit was decided.
+        With a *request*, run once; a retry returns the first result. Raises IdempotencyKeyReused,
+        Busy, AllowanceMoved, and the errors of funding.
         """
         # Import lazily: draws use this module, and only edits move money.
         from redpacket.operations.dynamodb.allowances import spend_allowance
@@ -140,7 +140,7 @@ class DynamoPrizes:
         return self._put(prize, writes, request)
 
     def find_put(self, request: Request) -> Prize | None:
-        """Return the request's prize if the request was executed."""
+        """Return the prize that *request* stored, if it has run."""
         text = find_result(self._dynamo, self._packets, _ROUTE, request)
         return prize_of(text) if text else None
 
@@ -154,7 +154,7 @@ class DynamoPrizes:
         return day_seed(root_of(campaign_id, self._seed_row(campaign_id), self._seeds), day)
 
     def find_secret_version(self, campaign_id: str) -> int | None:
-        """Return the version of the key that sealed a campaign's seeds, or None."""
+        """Return the version of the key that sealed a campaign's seeds, or None if unsealed."""
         row = self._seed_row(campaign_id)
         return bytes.fromhex(str(row["sealed"]))[0] if "sealed" in row else None
 
@@ -171,8 +171,8 @@ class DynamoPrizes:
         request: Request | None,
     ) -> Prize | None:
         if request is None:
-            # Use a transaction even for one row, so that conflicts are retried. A repeat has no
-            # effect.
+            # Use a transaction even for one row, so that conflicts are retried. A second run finds
+            # a newer version and writes nothing.
             refused: object = self._dynamo.attempt(writes)
         else:
             text = prize_text(prize)

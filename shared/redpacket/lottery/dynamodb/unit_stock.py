@@ -41,23 +41,23 @@ FREE_MAX = 5_000
 """Maximum number of free units below a position; each call reads them again."""
 
 PROBED = 50
-"""Random units read to verify a stored position, which roles that cannot win units also write."""
+"""Units read at random to verify a stored position, which roles without draws can also write."""
 
 _COUNTING = "The won units are being counted. Try again."
 
 _Statuses = dict[int, Value | None]
-"""Units that have a row; for a cash prize, the value is the outcome of the unit's share."""
+"""Units that have a row, with the status of the share that pays the unit, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Position up to which all units except *free* have a row; *refunded_count* lack a winner."""
+    """Position up to which all units but *free* have rows; *refunded_count* rows lack a winner."""
 
     until_no: int = 0
     free: tuple[int, ...] = ()
     refunded_count: int = 0
     wrong_no: int | None = None
-    """Wrong stored position, which the units contradict and this position replaces."""
+    """Stored position that the units contradict, and that this position replaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class UnitStock:
     def _proven(
         self, noted: _Place, runs: Sequence[_Run], key_of: Callable[[int], Row]
     ) -> tuple[_Place, _Statuses]:
-        """Return *noted*, or no position if a probed unit lacks a row, and the free units' rows."""
+        """Return *noted* and the free units' rows, or no position if a probed unit lacks a row."""
         if not runs or not noted.until_no:
             return noted, {}
         if noted.until_no > max(run.before + run.count for run in runs):

@@ -1,4 +1,4 @@
-"""Repository of winners in DrawsTable; a unit's row has its winner and the operator's decision."""
+"""Repository of winners in DrawsTable; a unit's row holds the winner and any decision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DynamoWinners:
     def list_winners(
         self, campaign_id: str, prize_id: str, after_no: int, limit: int
     ) -> list[Winner]:
-        """Return the winners of units above *after_no*, by number."""
+        """Return the winners of units above *after_no*, sorted by unit number."""
         rows = self._dynamo.query_some(
             self._draws,
             limit,

@@ -1,7 +1,8 @@
 """Lottery (抽奖): prizes with stock and odds, and draws that are decided once.
 
-One cache script chooses the prize and counts. The ledger makes the draw durable: a row or condition
-guards every unit, every unit of a daily stock, and every attempt, so nothing is won twice (I9).
+One cache script chooses the prize and counts the draw. The ledger makes the draw durable: a row or
+condition guards every unit, every unit of a daily stock, and every attempt, so nothing is won twice
+(I9).
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ PRIZES_MAX = 100
 """Maximum prizes per campaign, because every draw weighs all of them."""
 
 UNITS_MAX = 1_000_000
-"""Maximum units per prize; seven digits sort their rows."""
+"""Maximum units per prize; their row keys have seven digits."""
 
 UNITS_PER_SHARD = 20_000
 """Units per shard of a cash prize's packet; a sweep reads a shard in a second (docs/adr/0023)."""
 
 
 CODES_KEPT_MS = 90 * 24 * 3_600_000
-"""Minimum milliseconds after the campaign's end for which winners can read their codes."""
+"""Minimum time that winners can read their codes after the campaign's end, in milliseconds."""
 
 
 class PrizeKind(StrEnum):
@@ -84,10 +85,10 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSnapshot:
-    """Everything that decides a draw, in one *version*, which every edit increments.
+    """Everything that decides a draw; every edit, except of the user list, increments *version*.
 
     *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw.
-    *audience_edits* counts edits of the list, which do not change the version.
+    *audience_edits* counts the edits of the user list.
     """
 
     campaign: CampaignPlan
@@ -101,7 +102,7 @@ class CampaignSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class PageNote:
-    """Facts stored with a snapshot, so that a page needs one read; *sold_out* has prize ids."""
+    """Data stored with a snapshot, so that a page needs one read; *sold_out* holds prize ids."""
 
     sold_out: frozenset[str] = frozenset()
 
@@ -110,8 +111,8 @@ class PageNote:
 class PrizeStock:
     """Units of a prize in the ledger, in total and for one day.
 
-    *durable_no* is the highest unit number with a row, and *free* are the lower numbers without a
-    row. *refunded_count* cash units have a row but no winner.
+    *durable_no* is the highest unit number with a row, and *free* holds the lower numbers without
+    one. *refunded_count* cash units have a row but no winner.
     """
 
     prize_id: str
@@ -150,7 +151,7 @@ class Player:
 class DrawStatus(StrEnum):
     """Results of `lua/draw_prize.lua`, in order of precedence.
 
-    CAMPAIGN_ALTERED comes from the cache's adapter, after it removed a key of the wrong type.
+    The cache adapter returns CAMPAIGN_ALTERED after it has removed a key of the wrong type.
     """
 
     CAMPAIGN_ALTERED = "campaign_altered"
@@ -180,9 +181,9 @@ class DrawRequest:
 class DrawOutcome:
     """The cache's answer; a repeated request also gets the status WON or MISSED.
 
-    WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both statuses set *odds*
-    in the canonical form "prize_id:weight,...|miss_weight". *snapshot_version* is 0 if no snapshot
-    decided.
+    WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). WON and MISSED
+    set *odds* in the canonical form "prize_id:weight,...|miss_weight". *snapshot_version* is 0 if
+    no snapshot decided.
     """
 
     status: DrawStatus
@@ -230,15 +231,15 @@ class PlayerState:
 
     @property
     def draw_no(self) -> int:
-        """Return the number of the next draw, even if this draw has begun but is not durable."""
+        """Return the next draw's number, which a draw keeps until it is durable."""
         return self.player.draw_count + 1
 
 
 class RecordDrawStatus(StrEnum):
     """Results of recording a draw, in order of precedence.
 
-    DRAWN_BEFORE: this key already has a draw. NUMBER_TAKEN: another request of the user has the
-    draw number.
+    DRAWN_BEFORE: this key already has a draw. NUMBER_TAKEN: another request by the user already
+    used the draw number.
     """
 
     DRAWN_BEFORE = "drawn_before"
@@ -263,7 +264,7 @@ class HelpStatus(StrEnum):
 def check_version(version: int | None, before: Campaign | Prize | None, name: str) -> None:
     """Raise VersionConflict if *before*, described as *name*, is not at *version*.
 
-    None skips the check. Version 0, which only approvals use, requires that *before* is None.
+    A *version* of None skips the check; 0, which only approvals use, requires no *before*.
     """
     if version is not None and version != (before.version if before else 0):
         is_now = f"is now at version {before.version}" if before else "does not exist"

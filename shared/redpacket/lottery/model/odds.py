@@ -17,11 +17,11 @@ POINT_BITS = 52
 
 
 _NO_MISS = "|0"
-"""End of odds without a miss."""
+"""Suffix of odds that allow no miss."""
 
 
 def point_text(seed: str, campaign_id: str, user_id: str, draw_no: int) -> str:
-    """Return the text whose hash is an attempt's point; users choose no part of the text."""
+    """Return the text that is hashed into an attempt's point; users can't choose any part of it."""
     return f"rpd2,{seed},none,{campaign_id},{user_id},{draw_no}"
 
 
@@ -52,7 +52,7 @@ def choose(odds: str, point: int) -> str | None:
 
 
 def probabilities(snapshot: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
-    """Return each prize's probability in a draw without *sold_out*; 0 means it can't be won.
+    """Return each prize's probability in a draw, which is 0 for *sold_out* and disabled prizes.
 
     User limits and a daily or hourly stock can change the probability for a single draw.
     """
@@ -89,13 +89,13 @@ def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bo
 
 
 def is_guaranteed(odds: str, snapshot: CampaignSnapshot) -> bool:
-    """Return whether these odds allow no miss, after the user's consecutive misses."""
+    """Return whether *odds* exclude a miss because the user has missed often enough."""
     usual, *_ = possible_odds(odds, snapshot)
     return odds != usual and odds.endswith(_NO_MISS)
 
 
 def possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
-    """Return *snapshot*'s odds for the prizes in *odds*: the normal odds and those after misses."""
+    """Return the normal odds of the prizes in *odds*, and the odds after misses, if they differ."""
     campaign = snapshot.campaign
     weights = {
         prize.prize_id: prize.weight

@@ -1,4 +1,4 @@
-"""Lottery in Redis or Valkey: a hash per campaign and per day, and a script per operation."""
+"""Lottery in Redis or Valkey: hashes for each campaign and day, and a script per operation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _KEEP_AFTER_END_MS = 24 * 3600 * 1000
-"""Milliseconds for which the cache keeps a lottery, and a day's counters, after the end."""
+"""Milliseconds for which the cache keeps a lottery or a day's counters after their end."""
 
 _LETTERS = {CampaignStatus.ON: "O", CampaignStatus.OFF: "P"}
 _MISS_LETTERS = {WhenSoldOut.MISS: "M", WhenSoldOut.REDISTRIBUTE: "R"}

@@ -1,4 +1,4 @@
-"""Cache keys of lotteries."""
+"""Cache keys for lotteries."""
 
 from __future__ import annotations
 

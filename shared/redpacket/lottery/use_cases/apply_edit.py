@@ -1,4 +1,4 @@
-"""Application of operators' edits: write the edit, update the cache, and return the new state."""
+"""Operators' edits, each written, loaded into the cache, and returned with the new state."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def apply_campaign(
 
 
 def count_closed(campaign_id: str, *, ports: CampaignPorts) -> int:
-    """Return the number of packets, at most 10,000, that closed with unclaimed shares."""
+    """Return how many of the campaign's first 10,000 packets closed with unclaimed shares."""
     closed_count, after = 0, None
     for _ in range(_READS_MAX):
         packet_ids = ports.campaigns.list_packet_ids(campaign_id, after, _AT_ONCE)

@@ -1,7 +1,7 @@
 """Process cache of the lotteries that users see.
 
-A reader that finds an outdated note of sold-out prizes replaces the note. This takes one write per
-sold-out prize, not per draw.
+A reader that finds an outdated note of sold-out prizes replaces the note. This takes one write for
+each prize that sells out, not for each draw.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SIZE_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Lottery:
-    """Users' view of a campaign: *sold_out* has prize ids, *day* is today in its time zone."""
+    """Campaign as users see it; *sold_out* holds prize ids, and *day* is the campaign's today."""
 
     snapshot: CampaignSnapshot
     sold_out: frozenset[str]

@@ -64,7 +64,7 @@ class CachedRains:
         )
 
     def get(self, campaign: CampaignPlan) -> list[Packet]:
-        """Return the newest 100 open packets of the newest 500, newest first.
+        """Return up to 100 open packets from the campaign's newest 500, newest first.
 
         Raises Unavailable if the cache has no value.
         """
@@ -76,7 +76,7 @@ class CachedRains:
         return [packet for packet in packets if _is_open(packet, campaign, now_ms)]
 
     def rounds(self, campaign_id: str) -> list[Round]:
-        """Return the current and later rounds, sorted; ids appear three seconds before a round.
+        """Return recent, current and later rounds; ids appear three seconds before a round's start.
 
         Raises Unavailable if the cache has no value.
         """
@@ -105,7 +105,7 @@ class CachedRains:
             except Unavailable as error:
                 self._log(error)
                 return ()
-            # The first claims may become durable after the end.
+            # Until then, claims may still become durable, so don't keep an empty result.
             if best or is_settled:
                 self._podiums.keep((ended, is_settled), best)
         return best
@@ -131,6 +131,6 @@ def _is_offered(packet: Packet) -> bool:
 
 
 def _is_open(packet: Packet, campaign: CampaignPlan, now_ms: int) -> bool:
-    # The packet's row may not have followed an edit yet.
+    # An edit of the campaign's window may not have reached the packet's row yet.
     starts_at_ms, ends_at_ms = packet.rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
     return starts_at_ms <= now_ms < ends_at_ms

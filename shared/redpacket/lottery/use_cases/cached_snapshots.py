@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 
 KEPT_MS = 4_000
-"""Milliseconds between reads of the packed row, unless the cache decided by a newer version."""
+"""Milliseconds between reads of the packed row, unless the draw cache has a newer version."""
 
 _SIZE_MAX = 100
 
@@ -35,7 +35,7 @@ class CachedSnapshots:
         )
 
     def get(self, campaign_id: str, version_min: int = 0) -> CampaignSnapshot:
-        """Return the lottery's snapshot, which has *version_min* or a newer version.
+        """Return the lottery's snapshot at version *version_min* or later.
 
         Raises CampaignNotFound, also for a draft, and Unavailable.
         """

@@ -1,7 +1,7 @@
 """Gate for edits that affect who can win a lottery's cash, and the facts that an approver sees.
 
-An edit that changes one of these facts counts as a move of all the lottery's cash. If it exceeds
-the operator's limit, a second operator must approve it. A pause needs no approval.
+An edit that changes one of these facts counts as a move of all the lottery's cash. If this amount
+exceeds the operator's limit, a second operator must approve the edit. A pause needs no approval.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def spend_on(
     version: int = 0,
     added_fen: int = 0,
 ) -> Allowance | None:
-    """Return the allowance that an edit must write; *added_fen* is an increase of the budget.
+    """Return the allowance that an edit must write; *added_fen* is the increase in the budget.
 
-    Raises Forbidden without the treasury, ApprovalNeededError, NotAsApproved.
+    Raises Forbidden without the treasury duty, ApprovalNeededError, and NotAsApproved.
     """
     fen, held_fen = _stake_fen(before, after, operator, policy.clock.now_ms())
     return policy.spend(
@@ -82,7 +82,7 @@ def spend_alone_on(
 def check_list(
     campaign_id: str, operator: Operator, *, prizes: DynamoPrizes, policy: ApprovalPolicy
 ) -> int:
-    """Return the version of a campaign if the operator may edit its list. Raises Forbidden."""
+    """Return the snapshot's version, or 0, if the operator may edit the list. Raises Forbidden."""
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         return 0
@@ -101,7 +101,7 @@ def with_prize(snapshot: CampaignSnapshot, prize: Prize) -> CampaignSnapshot:
 def _stake_fen(
     before: CampaignSnapshot, after: CampaignSnapshot, operator: Operator, now_ms: int
 ) -> tuple[int, int]:
-    """Return the cash that an edit affects, and the amount that existed before it."""
+    """Return the cash that an edit affects, and how much of it existed before the edit."""
     held_fen = cash_fen(before)
     fen = max(held_fen, cash_fen(after))
     kept = _without_pauses(after, before)

@@ -53,8 +53,8 @@ def decide_winner(
     """Decide on a won unit, or return an identical earlier decision.
 
     A forfeited unit can be drawn again immediately.
-    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict after another decision, and
-    Forbidden for a forfeiture without the treasury if the lottery has cash.
+    Raises CampaignNotFound, InvalidRequest for cash or a forfeited code, VersionConflict after
+    another decision, and Forbidden if a forfeiture in a lottery with cash is not permitted.
     """
     for _ in range(_TRIES):
         snapshot = ports.prizes.find_snapshot(campaign_id)

@@ -51,7 +51,7 @@ _LATE_MS = 20_000
 """Maximum milliseconds from the cache's answer to its validation: timeout and clock skew."""
 
 _LOAD_LIFE_MS = 2_000
-"""Milliseconds until another caller may load the campaign."""
+"""Milliseconds after which another caller may load the campaign."""
 
 _REPEATED_WITHIN_MS = 3_600_000
 """Milliseconds after midnight for which users may retry the previous day's attempt."""
@@ -101,25 +101,25 @@ class DrawAttempt:
         if snapshot is None or self._is_altered(outcome, snapshot):
             return None
         if self._has_other_audience(snapshot) or self._has_other_misses(outcome, snapshot):
-            # Try again: the audience was edited, or the cache lacks a draw.
+            # Try again, because the audience was edited or the cache lacks a draw.
             self._undo(is_unit_free=True)
             return None
         if outcome.prize_id and self.ports.risk and not self.ports.risk.allows(self.drawer):
-            # The risk check denies a winner, so undo the win. The number and the point stay.
+            # The host denies the user, so undo the win. A retry has the same number and point.
             self._undo(is_unit_free=True)
             raise NotInAudience
         return self._record(self._decided(outcome, snapshot), snapshot)
 
     def _deciding_snapshot(self, outcome: DrawOutcome) -> CampaignSnapshot | None:
-        """Return the snapshot that the cache used, or None if the ledger's version differs."""
+        """Return the snapshot that the cache used, or None after replacing an outdated one."""
         snapshot = self.snapshot
         if outcome.snapshot_version > snapshot.version:
             campaign_id = self.request.campaign_id
             snapshot = self.ports.snapshots.get(campaign_id, version_min=outcome.snapshot_version)
         if outcome.snapshot_version >= snapshot.version:
             return snapshot
-        # The cache lacks an edit. No user has seen this outcome, so decide it again. A refusal
-        # decided nothing, so there is nothing to undo, and the user's durable draw may be cached.
+        # The cache lacks an edit. No user has seen this outcome, so decide again. Don't undo after
+        # a refusal: it decided nothing, and the cache may hold the user's durable draw.
         if outcome.status not in REFUSALS:
             self.ports.draw_cache.undo(self.request, is_unit_free=True)
         self._load()
@@ -136,7 +136,7 @@ class DrawAttempt:
         raise REFUSALS[status]
 
     def _is_altered(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> bool:
-        """Drop the cached lottery and return True if its snapshot does not allow the outcome."""
+        """Drop the cached lottery and return True if *snapshot* does not allow the outcome."""
         now_ms, campaign = self.ports.clock.now_ms(), snapshot.campaign
         is_on = campaign.status is CampaignStatus.ON and (
             campaign.starts_at_ms - CLOCKS_DIFFER_MS <= now_ms < campaign.ends_at_ms + _LATE_MS
@@ -158,7 +158,7 @@ class DrawAttempt:
         )
 
     def _has_other_misses(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> bool:
-        """Return whether the ledger's count of misses disagrees about a guaranteed prize."""
+        """Return whether cache and ledger disagree on whether misses guarantee a prize."""
         owed_after = snapshot.campaign.rules.guaranteed_after_misses
         if not owed_after or not has_prizes(outcome.odds):
             return False
@@ -185,7 +185,7 @@ class DrawAttempt:
         )
 
     def _record(self, draw: Draw, snapshot: CampaignSnapshot) -> Draw | None:
-        """Write the draw and what it consumes, or return None after repairing the cache."""
+        """Record the draw and what it uses up, or return None after repairing the cache."""
         rules = snapshot.campaign.rules
         recorded = self.ports.draws.record_draw(draw, rules, self.key_hash, self.drawer)
         if recorded is RecordDrawStatus.RECORDED:
@@ -195,7 +195,7 @@ class DrawAttempt:
             self._forget_yesterdays(snapshot)
             return draw
         if recorded in {RecordDrawStatus.DRAWN_BEFORE, RecordDrawStatus.NUMBER_TAKEN}:
-            # Another request of the user was faster: the next try finds its draw or a new number.
+            # Another request by the user was faster. The next try finds that draw, or a new number.
             self._keep_what_is_durable(draw)
         else:
             self._correct(recorded, draw, snapshot)
@@ -270,7 +270,7 @@ class DrawAttempt:
         return player
 
     def _load(self) -> None:
-        """Load a lost campaign, or wait for another caller's load. Raises Unavailable."""
+        """Load a lost campaign, or wait until another caller has loaded it. Raises Unavailable."""
         campaign_id, cache = self.request.campaign_id, self.ports.draw_cache
         for wait_ms in LOAD_WAITS_MS:
             if cache.begin_load(campaign_id, _LOAD_LIFE_MS):

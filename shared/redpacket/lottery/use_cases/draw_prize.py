@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from redpacket.platform.user import User
 
 _TRIES = 4
-"""Maximum tries per draw. Each repair fixes the cache for this user, so a second one is rare."""
+"""Maximum tries per draw. Each repair fixes the cache for this user, so a second repair is rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class DrawResult:
 
 
 def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPorts) -> DrawResult:
-    """Return the draw for this user and key; a repeat returns the same draw.
+    """Return the draw for this user and key; a retry returns the same draw.
 
     The key does not influence the point, which depends on the user's draw number. Raises
     CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience,
@@ -57,7 +57,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
     status: DrawStatus | None = None
     ports.logger.count("tried")
     for _ in range(_TRIES):
-        # Read this for each attempt: the cache may be on the next day or have a newer snapshot.
+        # Read this for each try, because the cache may have a newer snapshot or the next day.
         snapshot = _started_snapshot(campaign_id, ports)
         campaign, asks_audience = snapshot.campaign, snapshot.audience_mode is not None
         day = draw_day(campaign, ports.clock.now_ms())
@@ -92,7 +92,7 @@ def _result(draw: Draw, rules: DrawRules, player: Player) -> DrawResult:
 
 
 def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
-    """Return the snapshot, or reject users long before the start without a ledger read.
+    """Return the snapshot. Long before the start, reject users without reading the ledger.
 
     Near the start, the cache's clock decides.
     """

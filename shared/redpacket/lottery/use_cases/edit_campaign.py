@@ -64,7 +64,7 @@ def edit_campaign(
     If *version* is None, the version check is skipped; if *budget_fen* is None, the budget stays.
     An interrupted edit may leave cash prizes that end later than the campaign, but never earlier.
     Raises Forbidden, ApprovalNeededError, VersionConflict, and InvalidRequest for a budget below
-    the money in packets, a changed time zone, or an end too late for codes or closed cash prizes.
+    the money in packets, a changed time zone, or an end too late for codes or for closed cash.
     """
     campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
@@ -112,7 +112,7 @@ def end_now(plan: CampaignPlan, *, ports: CampaignPorts) -> CampaignPlan:
 
 
 def _end_with_campaign(campaign_id: str, prizes: DynamoPrizes, packets: PacketScheduler) -> None:
-    """Set the end of cash prizes to the newest edit's end, even if another operator made it."""
+    """Give cash prizes the campaign's newest end, even if another operator set it."""
     if snapshot := prizes.find_snapshot(campaign_id):
         for packet_id in _packet_ids(snapshot):
             packets.reschedule(packet_id, snapshot.campaign.ends_at_ms, snapshot.version)
@@ -135,7 +135,7 @@ def _keep_cash(
     try:
         _check_cash_is_there(packet_ids, packets)
     except InvalidRequest:
-        # Cash was closed in the meantime, so no extension can succeed: undo the others.
+        # A cash prize closed in the meantime, so the edit fails: undo the extensions.
         for packet_id in packet_ids:
             packets.reschedule(packet_id, before.ends_at_ms, snapshot.version + 1)
         _end_with_campaign(snapshot.campaign.campaign_id, prizes, packets)
@@ -173,7 +173,7 @@ def _packet_ids(snapshot: CampaignSnapshot) -> Iterator[str]:
 def _is_made(
     plan: CampaignPlan, budget_fen: int | None, version: int | None, campaign: Campaign
 ) -> bool:
-    """Return whether this edit of *version* was already applied, so that this call is a retry."""
+    """Return whether this edit of *version* was already applied, so this call is a retry."""
     return (
         version is not None
         and campaign.version == version + 1
@@ -199,7 +199,7 @@ def _action(operator: Operator, after: Campaign, before: Campaign | None, clock:
 
 
 def _without_passphrase(change: Change) -> Change:
-    """Return a change without the passphrase's text, because many users read the audit log."""
+    """Return a change without the passphrase's text, because many people read the audit log."""
     if change.field != "passphrase":
         return change
     return Change(change.field, change.before and _HIDDEN, change.after and _HIDDEN)

@@ -1,7 +1,7 @@
 """Edits of prizes and their stock while users draw.
 
-A cash prize is an equal packet that the operator funds, with one share per unit. One transaction
-funds the packet and adds it to the prize, so a refused or interrupted edit moves no money.
+A cash prize's money is in equal packets that the operator funds, with one share per unit. One
+transaction funds a packet and adds it to the prize, so a failed edit moves no money.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def put_prize(
 ) -> tuple[Prize, bool]:
     """Write *plan*; return the prize and whether it is new.
 
-    An edit cannot change kind, amount or total. Raises CampaignNotFound, VersionConflict,
+    An edit cannot change the kind, amount or total. Raises CampaignNotFound, VersionConflict,
     InvalidRequest, Forbidden, and for cash also CampaignEnded, InsufficientFunds,
     ApprovalNeededError.
     """
@@ -169,10 +169,10 @@ def add_codes(
     *,
     ports: PrizePorts,
 ) -> Prize:
-    """Add *codes* to a code prize; its stock is the number of its codes.
+    """Add *codes* to a code prize, whose stock is the number of its codes.
 
-    Codes that the prize has are skipped, so a repeat completes an interrupted upload. Raises
-    CampaignNotFound, InvalidRequest, Forbidden.
+    Codes that the prize already has are skipped, so a retry completes an interrupted upload.
+    Raises CampaignNotFound, InvalidRequest, Forbidden.
     """
     operator.require(Duty.OPERATE)
 
@@ -232,11 +232,11 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
         except AllowanceMoved:
             continue
         except ApprovalNeededError:
-            # A concurrent repeat of this edit may have used up the allowance.
+            # A concurrent retry of this edit may have used up the allowance.
             if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
                 continue
             raise
-        # An earlier call funded a packet, so its prize exists, unless a restore lost the prize.
+        # Otherwise an earlier call funded another packet: read its prize, unless a restore lost it.
         if done and (request or done.packets == _with_packet(after, packet).packets):
             return done, before
     raise Contended
@@ -263,7 +263,7 @@ def _spend(
 
 
 def _drawn_before(campaign_id: str, ports: PrizePorts) -> tuple[Change, ...]:
-    """Return the fact, for the approver, that users may have drawn before the cash was added.
+    """Tell the approver if users may have drawn before the cash was added.
 
     Their misses, wins and helps decide later draws.
     """
@@ -334,7 +334,7 @@ def _duty_of_stock(prize: Prize) -> Duty:
 
 
 def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:
-    """Return whether this edit of *version* was already applied: its first answer was lost."""
+    """Return whether this edit of *version* was already applied, so this call is a retry."""
     is_next = prize.version == (1 if version is None else version + 1)
     return is_next and prize == _edited(plan, prize, prize.version)
 

@@ -1,4 +1,4 @@
-"""Delivery address for won goods, which only the winner writes, until the handover."""
+"""Delivery address for won goods; only the winner can write it, until the handover."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: DynamoA
     """Return the goods that a draw of the user won. Raises CampaignNotFound."""
     winner = addresses.find_won(campaign_id, user_id, draw_id)
     if winner is None:
-        raise CampaignNotFound("No draw of this user and id won goods.")
+        raise CampaignNotFound("This user won no goods in a draw with this id.")
     return winner
 
 
 def give_address(winner: Winner, address: Address, *, addresses: DynamoAddresses) -> None:
     """Store the delivery address of goods. Raises VersionConflict after an operator's decision."""
     if winner.decision or not addresses.put(winner, address):
-        raise VersionConflict("These goods were already handed over or given up. Ask the operator.")
+        raise VersionConflict(
+            "These goods were already handed over or forfeited. Ask the operator."
+        )

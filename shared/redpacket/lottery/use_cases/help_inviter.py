@@ -68,7 +68,7 @@ def help_inviter(
     day = draw_day(campaign, now_ms)
     rules = campaign.rules
     if not rules.helps_per_user_per_day or not rules.helps_given_per_user_per_day:
-        raise HelpQuotaExhausted("This campaign has no helps.")
+        raise HelpQuotaExhausted("This campaign does not offer helps.")
     status = ports.draws.record_help(campaign_id, inviter_id, helper_id, day.name, rules, now_ms)
     if status is HelpStatus.HELPS_EXHAUSTED:
         raise HelpQuotaExhausted

@@ -1,4 +1,4 @@
-"""List of winners of a campaign's goods, prize by prize, for the handover."""
+"""List of the winners of a campaign's goods and codes, prize by prize."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def list_winners(
     prizes: DynamoPrizes,
     winners: DynamoWinners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
-    """Return winners of goods with their draw times in ms, and the cursor of the next page.
+    """Return winners, except of cash, with draw times in ms, and the next page's cursor.
 
     A page may be short without being the last. Raises CampaignNotFound.
     """

@@ -1,4 +1,4 @@
-"""Loader of a lottery into the cache: before its start, after an edit, or after a cache loss."""
+"""Loading of a lottery into the cache: before its start, after an edit or a cache loss."""
 
 from __future__ import annotations
 

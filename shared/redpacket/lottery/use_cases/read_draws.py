@@ -37,7 +37,7 @@ REVEAL_AFTER_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class WatchedLottery:
-    """Lottery for operators, with the campaign's money and today's stock, keyed by prize id."""
+    """Lottery for operators, with the campaign's budget, and with the stock by prize id."""
 
     campaign: Campaign
     lottery: Lottery
@@ -125,10 +125,10 @@ def read_draw_proof(
     prizes: DynamoPrizes,
     clock: Clock,
 ) -> DrawProof:
-    """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
+    """Return the proof of *day*, such as 20270129. Raises CampaignNotFound, ProofNotReady."""
     snapshot = snapshots.get(campaign_id)
     lottery_day = find_day(snapshot.campaign, day)
-    # Without prizes, an edit of the time zone could make this day today again.
+    # Without prizes, an edit of the time zone could turn a past day into today again.
     if lottery_day is None or not snapshot.prizes:
         raise CampaignNotFound
     if clock.now_ms() < lottery_day.ends_at_ms + REVEAL_AFTER_MS:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def show_codes(
     user_id: str, draws: Sequence[Draw], *, codes: DynamoCodes, profiles: ProfileRepository
 ) -> dict[str, str]:
-    """Return the codes that the user's *draws* won, keyed by draw id, after the last erasure."""
+    """Return the codes that *draws* won after the user's last erasure, keyed by draw id."""
     won = [draw for draw in draws if draw.prize and draw.prize.kind is PrizeKind.CODE]
     if not won:
         return {}

@@ -23,7 +23,7 @@ class Deposit(TypedDict):
 class Switch(TypedDict):
     """State of a switch; `changed_at_ms` is null if the switch was never changed."""
 
-    # The enumeration itself would have the same schema name.
+    # The enum class would get the same schema name as this type.
     name: Annotated[str, Field(json_schema_extra={"enum": list(SwitchName)})]
     on: Annotated[bool, about("False turns the function off everywhere within ten seconds.")]
     reason: Annotated[
@@ -65,7 +65,7 @@ class Funnel(TypedDict):
     """Counts for each stage from a visit to a withdrawal."""
 
     visited: Annotated[Count, about("Signed-in users' first reads of a packet or a lottery.")]
-    tried: Annotated[Count, about("Grabs and draws, including repeats.")]
+    tried: Annotated[Count, about("Grabs and draws, including retries.")]
     won: Annotated[Count, about("New shares, and draws that won a prize.")]
     credited: Annotated[Count, about("Shares and cash prizes that reached an account.")]
     withdrawn: Annotated[Count, about("Withdrawals that were paid out.")]
@@ -104,7 +104,7 @@ class UnitOfAccount(TypedDict):
 
     name: Annotated[Word, Field(examples=["CNY"])]
     symbol: Annotated[Word, Field(examples=["¥"])]
-    decimals: Annotated[Literal[0, 2], about("Decimals of the minor unit.")]
+    decimals: Annotated[Literal[0, 2], about("Decimal places of an amount in this unit.")]
 
 
 class Health(TypedDict):

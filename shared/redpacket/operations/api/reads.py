@@ -30,7 +30,7 @@ def is_known(user_id: str) -> bool:
 def noted_read(
     request: HttpRequest, name: str, rows: Sequence[Row], **filters: str | None
 ) -> list[Row]:
-    """Log that the operator read the list *name* with *filters*, then return its rows.
+    """Log that the operator read the list *name* with *filters*, then return *rows*.
 
     Users in *filters* are pseudonyms, because the log is permanent. An empty page about a person
     counts as one row, because it also reveals something about the person.

@@ -43,5 +43,5 @@ class RiskBody(StrictBody):
 
     @property
     def parsed(self) -> RiskDecision:
-        """The domain's risk decision."""
+        """The decision as a model value."""
         return RiskDecision(VerdictKind(self.verdict), self.until_ms)

@@ -15,7 +15,7 @@ TREASURY_SCOPE = "hongbao/treasury"
 """Scope for deposits, budgets, cash stock and approvals."""
 
 AUDIT_SCOPE = "hongbao/audit"
-"""Scope for reads, audits and reconciliation, without changes."""
+"""Read-only scope for audits and reconciliation."""
 
 ADMINS = (ADMIN_SCOPE,)
 OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)
@@ -35,9 +35,9 @@ _DUTIES = {
 
 
 def refuse_operators(request: HttpRequest) -> None:
-    """Raise Forbidden for an operator who may only spend campaigns' money."""
+    """Raise Forbidden for an operator who may spend only campaigns' money."""
     if OPERATE_SCOPE in request.scopes and request.scopes.isdisjoint(TREASURERS):
-        raise Forbidden(f"Tokens with the scope {OPERATE_SCOPE} spend money only on campaigns.")
+        raise Forbidden(f"Tokens with the scope {OPERATE_SCOPE} can spend money only on campaigns.")
 
 
 def operator_of(request: HttpRequest) -> Operator:

@@ -1,4 +1,4 @@
-"""Writes in ApprovalsTable that count an operator's allowance."""
+"""Writes to ApprovalsTable that count moves toward the limits without approval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
 
 
 def spend_allowance(approvals_table: str, spent: Allowance | None) -> list[Operation]:
-    """Return the writes that count an operator's own move; they fail after a concurrent count."""
+    """Return the writes that count a move without approval; they fail after a concurrent move."""
     if spent is None:
         return []
     row: dict[str, Any] = {
@@ -27,7 +27,7 @@ def spend_allowance(approvals_table: str, spent: Allowance | None) -> list[Opera
     }
     counts = [_count(approvals_table, count) for count in spent.counts]
     if spent.version == 1:
-        # No row may exist. If TTL has deleted an expired row after the read, this row is the first.
+        # The read found no row, so this write fails if there is one now.
         return [put(approvals_table, row), *counts]
     read_version = spent.version - 1
     return [put(approvals_table, row, condition=IS_AS_READ, read_version=read_version), *counts]

@@ -1,6 +1,6 @@
 """Operators' audit log in JournalTable.
 
-No role may update or delete rows. A put could replace a row; the table's stream reports this.
+No role may update or delete rows. PutItem could replace a row, which the table's stream reports.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _CAUSES = {
     ActionKind.CAMPAIGN_MONEY_MOVED,
     ActionKind.CAMPAIGN_MARK_REMOVED,
 }
-"""Kinds of actions that reconciliation accepts as causes; two roles may mark rows as such."""
+"""Kinds of actions that explain a money movement; only two roles may mark rows as causes."""
 
 _HOUR_MS = 3_600_000
 _COUNTED_MAX = 1_000
-"""Maximum number of hourly lists whose reads a process counts."""
+"""Maximum number of counters in a process, each for an operator, list, filter and hour."""
 
 
 class DynamoActions:
@@ -52,9 +52,9 @@ class DynamoActions:
     def note_read(self, action: Action, row_count: int) -> None:
         """Log a read of personal data if the hour has more unlogged rows than logged rows.
 
-        The log entries of an operator, list, filter and hour therefore cover more than half of the
-        rows read, and a long export writes few entries. A counter would need updates, which the
-        table's stream reports.
+        The log entries for an operator, list, filter and hour therefore cover at least half of the
+        rows that a process read, and a long export writes few entries. A stored counter would need
+        updates, which the table's stream reports.
         """
         read = action.operator_id, action.changes, action.at_ms // _HOUR_MS
         logged_count, unlogged_count = self._read_counts.get(read, (0, 0))
@@ -77,7 +77,7 @@ class DynamoActions:
     ) -> tuple[list[LoggedAction], str | None]:
         """Return a page of actions up to *now_ms*, newest first, and the next cursor.
 
-        The list may lag. A forged row with a future date would otherwise come first until then.
+        The list may lag. Without *now_ms*, a forged row with a future date would stay first.
         """
         name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
         lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
@@ -94,7 +94,7 @@ def note_action(journal_table: str, action: Action | None) -> list[Operation]:
 
 
 def _position(action: Action) -> str:
-    """Return a random sort key, which no row written in advance can occupy."""
+    """Return a sort key with a random part, so that no row written in advance can occupy it."""
     return f"{action.at_ms:013d}#{token_hex(8)}"
 
 
@@ -151,7 +151,7 @@ def operator_of(row: dict[str, Any]) -> User:
 
 
 def logged_of(row: dict[str, Any]) -> LoggedAction:
-    """Parse a row; return an unreadable row as such, so that it does not hide the others."""
+    """Parse a row; return a bad one as UNREADABLE, so that it does not hide the others."""
     try:
         changes = changes_of(row["changes"])
         of = operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes

@@ -1,4 +1,4 @@
-"""Keys of reconciliation, the operators' audit log, approvals and webhooks."""
+"""Keys for the audit log, approvals, allowances, webhooks, switches and risk decisions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from zlib import crc32
 
 
 def action(position: str) -> dict[str, str]:
-    """Return the key of an operator's action in JournalTable; index by_list sorts by subject."""
+    """Return the key of an operator's action in JournalTable; index by_list groups by subject."""
     return {"pk": JOURNAL, "sk": position}
 
 

@@ -55,7 +55,7 @@ class DynamoSwitches:
             unit=self._unit_id,
         )
         if not self._is_unit_fixed:
-            raise Unavailable(f"another unit of account than {self._unit_id} is fixed")
+            raise Unavailable(f"a unit of account other than {self._unit_id} is fixed")
 
     def put_limit(self, name: LimitName, value: int | None) -> None:
         row = (self._table, keys.switches())

@@ -1,4 +1,4 @@
-"""Repository of the host's risk decisions in AudienceTable, which claim transactions check."""
+"""Risk decisions of the host in AudienceTable, and the check that claim transactions make."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :no
 
 
 class DynamoVerdicts:
-    """Repository of the host's risk decisions on users, which claims and draws check."""
+    """Repository of the host's risk decisions, which claims and draws check."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._audience = dynamo.tables.audience
 
     def put(self, user_id: str, verdict: RiskDecision) -> None:
-        """Replace a user's decision."""
+        """Store a decision on a user, in place of an earlier one."""
         is_denied = verdict.kind is VerdictKind.DENY
         row: dict[str, Value] = {
             **keys.verdict(user_id),

@@ -31,15 +31,15 @@ class ApprovalLimits:
     """Limits in fen for moves without approval in 24 hours."""
 
     subject_fen: int
-    """Maximum moved by one operator to one subject."""
+    """Maximum amount that one operator may move to one subject."""
     operator_fen: int
-    """Maximum moved by one operator to all subjects."""
+    """Maximum amount that one operator may move to all subjects together."""
     everyone_fen: int
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Addition to an owner's sum for a period; the sum before must be at most *fen_max*."""
+    """Addition to an owner's sum for a period. Beforehand, the sum may be at most *fen_max*."""
 
     owner: str
     period: int
@@ -76,7 +76,7 @@ class Allowance:
 
 
 class ApprovalNeededError(Exception):
-    """The amount exceeds the operator's own limit, so another operator must approve it."""
+    """The amount exceeds the operator's limit, so another operator must approve the change."""
 
     def __init__(
         self, subject: str, amount_fen: int, version: int, changes: tuple[Change, ...]

@@ -60,13 +60,13 @@ BOUNDS = {
     LimitName.DRAWS_PER_MINUTE: Bounds(60, 1, 600),
     LimitName.PAYOUTS_AT_ONCE: Bounds(10, 1, 10),
 }
-"""Bounds of each limit. PAYOUTS_AT_ONCE counts the ledger transactions of one payout process, whose
-batches have up to ten.
+"""Bounds of each limit. PAYOUTS_AT_ONCE limits the concurrent ledger transactions of one payout
+process, whose batches have up to ten messages.
 """
 
 
 def check_bounds(name: LimitName, value: int | None) -> None:
-    """Raise InvalidRequest unless operators may set *value*; None is the default."""
+    """Raise InvalidRequest unless operators may set *value*; None restores the default."""
     bounds = BOUNDS[name]
     if value is not None and value != bounds.nearest(value):
         message = f"{name} must be from {bounds.lowest} to {bounds.highest}"
@@ -81,10 +81,10 @@ SENDS = Limit("send", per_minute=120, burst=300)
 DRAWS = Limit("draw", per_minute=60, burst=20)
 READS = Limit("read", per_minute=600, burst=200)
 GRABS = Limit("grab", per_minute=600, burst=200)
-"""Limit for one user's grabs that read the ledger, such as repeats."""
+"""Limit for one user's grabs that read the ledger, such as retries."""
 
 PROVIDER_CALLS = Limit("provider_call", per_minute=6, burst=30)
-"""Limit for one user's consent requests, and for wrong codes from a user or client address.
+"""Limit for a user's consent requests, and for a user's or client address's wrong codes.
 
 Many users may share an address. Each request and each code costs a call to the provider.
 """
@@ -96,15 +96,15 @@ _TRIES_PER_MINUTE = 1 / 60
 
 
 def wrong_tries(count: int) -> Limit:
-    """Return the limit for wrong passphrases, from all users, at a packet of *count* shares.
+    """Return the limit on all users' wrong passphrases for a packet of *count* shares.
 
-    The limit refills by 24 attempts per day. An exact match uses none. A similar phrase uses at
-    most one per claimer, and the remaining attempts allow for typing errors.
+    The limit refills by 24 attempts per day. An exact match uses no attempt. A similar phrase uses
+    at most one attempt per claimer. The other attempts allow for typing errors.
     """
     burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
 
 
 def daily_send_limit(per_day: int) -> Limit:
-    """Return the daily limit for one user's sends; the cache stores each count for days."""
+    """Return the daily limit for one user's sends; a used-up limit refills in a day."""
     return Limit("send_day", per_day / _MINUTES_A_DAY, per_day)

@@ -71,7 +71,7 @@ class ActionKind(StrEnum):
     RETURN_RESOLVED = "return_resolved"
     CAMPAIGN_MONEY_MOVED = "campaign_money_moved"
     CAMPAIGN_MARK_REMOVED = "campaign_mark_removed"
-    # Only the command-line tool writes the next kinds, for operators with AWS credentials.
+    # Only the command-line tool writes the following kinds, for operators with AWS credentials.
     BALANCE_CORRECTED = "balance_corrected"
     WITHDRAWAL_RETURNED = "withdrawal_returned"
     COMMAND_RUN = "command_run"
@@ -81,7 +81,7 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Changed field of an action with the values before and after; None means no value."""
+    """Field that an action changed, with the old and new values; None means no value."""
 
     field: str
     before: str | None
@@ -90,7 +90,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Move of money as the approver saw it; the applied move must be equal."""
+    """Move of money as the approver saw it; the applied move must be identical."""
 
     subject: str
     amount_fen: int
@@ -99,7 +99,7 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Operator's action on *subject*, for the audit log; another operator may have approved it."""
+    """Operator's action on *subject*, for the audit log."""
 
     operator: User
     kind: ActionKind
@@ -141,7 +141,7 @@ def changes_between(before: Facts | None, after: Facts) -> tuple[Change, ...]:
 def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    # Import lazily: only edits need it, and sends import this module.
+    # Import lazily: only edits need json, and sends import this module.
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

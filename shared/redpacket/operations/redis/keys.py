@@ -1,10 +1,10 @@
-"""Cache keys of limits, switches, and risk decisions."""
+"""Cache keys for limits, switches, and risk decisions."""
 
 from __future__ import annotations
 
 
 def limit(name: str, subject: str) -> str:
-    """Return the key of a rate limit for one subject, in its own slot."""
+    """Return the key of a rate limit for one subject, in the subject's slot."""
     return f"rp:limit:{{{name}:{subject}}}"
 
 

@@ -1,4 +1,4 @@
-"""Daily limit on the money that one operator moves without approval."""
+"""Daily limits on the money that operators move without approval."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ApprovalPolicy:
     ) -> Allowance | None:
         """Return the allowance after a move that no approval can cover.
 
-        Raises Forbidden, with *advice*, above the limits.
+        Raises Forbidden, with *advice*, if the move exceeds a limit.
         """
         try:
             return self.spend(operator, subject, amount_fen, held_fen=held_fen)

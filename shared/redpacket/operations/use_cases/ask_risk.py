@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
-"""Milliseconds without calls after an unanswered call, so that not every user waits in turn."""
+"""Milliseconds without calls after an unanswered call, so that few users wait for a timeout."""
 
 
 class RiskCheck:

@@ -31,7 +31,7 @@ def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
 def limit_guesses(
     limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool, limits: Limits
 ) -> None:
-    """Count a guess by *subject* at the secret of *group*, before the guess is compared.
+    """Count *subject*'s guess at *group*'s secret before the caller says if it is right.
 
     The error must not reveal whether the guess is right. If *is_spent*, the guess also uses up one
     of the group's attempts. Raises RateLimited, or Unavailable if the cache can't count.
@@ -44,7 +44,7 @@ def limit_guesses(
 class UserLimit:
     """Rate limit per user; for AWAY_MS after a cache failure it allows every call.
 
-    Each call of `count` also calls *find_limit*, because operators change limits.
+    Each call of `count` also calls *find_limit*, because operators can change the limit.
     """
 
     def __init__(

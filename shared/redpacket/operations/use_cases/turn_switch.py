@@ -29,7 +29,7 @@ class SwitchPorts:
 def turn_switch(
     switch: Switch, *, is_on: bool, reason: str, operator: User, ports: SwitchPorts
 ) -> SwitchState:
-    """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
+    """Log a change of *switch*, then store it; a retry completes an interrupted call."""
     (state,) = [
         candidate for candidate in ports.switches.read().states if candidate.switch is switch
     ]
@@ -40,7 +40,7 @@ def turn_switch(
         kind, changes = ActionKind.SWITCH_TURNED, changes_between(*facts)
         ports.actions.note(Action(operator, kind, switch_subject(switch), now_ms, changes))
         ports.switches.put(state)
-        # Omit the operator and reason, which the row has, because logs contain no user ids.
+        # Omit the operator and the reason, because logs contain no user ids. The row has both.
         ports.logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
     return state
 
@@ -48,7 +48,7 @@ def turn_switch(
 def set_limit(
     name: LimitName, value: int | None, *, operator: User, ports: SwitchPorts
 ) -> int | None:
-    """Set a limit after recording it in the audit log; None restores the default.
+    """Log a change of a limit, then store it; None restores the default.
 
     Raises InvalidRequest for a value outside the bounds.
     """
