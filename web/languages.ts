@@ -13,7 +13,7 @@ import ts from "typescript";
 type Words = Record<string, string>;
 
 interface Described {
-  /** The language's name in the language itself. */
+  /** Name of the language, in that language. */
   name: string;
   /** Browser language tags that select the language, with or without further subtags. */
   tags: string[];

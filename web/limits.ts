@@ -99,7 +99,7 @@ function patternOf(route: string): string {
   const name = /\{(\w+)\}/.exec(route)![1];
   return parameters.find((each) => each.name === name)!.schema.pattern.slice(1, -1);
 }
-// In a separate file, because the first script of a visit needs only these.
+// Write these to a separate file, because the first script of a visit needs no other constants.
 write("ids", {
   PACKET_ID: patternOf("/packets/{packet_id}"),
   NAMED_PACKET: patternOf("/admin/packets/{packet_id}/claims"),

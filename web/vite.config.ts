@@ -31,7 +31,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // A packet's link loads the first two groups. Bundling each into one file makes it a third smaller.
+    // A visit to a packet's link loads the first two groups. Bundling each group into one file makes it a third
+    // smaller.
     rolldownOptions: {
       output: {
         codeSplitting: {
@@ -40,7 +41,7 @@ export default defineConfig({
             { name: "begin", test: /src\/(main|begin|paths|routes|session|config|claims|now|oidc|store|providers\/(registry|host|\w+\/(provider|config|words))|api\/(client|ids|keys|problems))\.ts|vite\/preload/ },
             { name: "app", test: /src\/(app|router|poll|returned|money|sound|graphemes|api\/limits|packet\/|i18n\/(frame|language|choice|packet|problems|others\/index)|views\/(view|fields|packet-view|commitments))|\/(lit|lit-html|lit-element|@lit)\// },
             { name: "people", test: /src\/(providers\/say|i18n\/people|views\/(home|send|draft|share|wallet|balance|confirm|money|order-payment|payment|sign-in))\.ts/ },
-            // A provider's chunk loads only in the provider's app and to link an account.
+            // The page loads a provider's chunk only in the provider's app and to link an account.
             { debugName: "provider", name: (path) => /src\/providers\/(\w+)\//.exec(path)?.[1], test: /src\/providers\/\w+\// },
             { name: "words", test: /src\/(i18n\/page|views\/copy)\.ts/ },
             { name: "picture", test: /src\/views\/(qr|card|picture)\.ts|\/uqr\// },

@@ -1,4 +1,4 @@
-/** Build of a host's pages that embed a packet, as the host's own bundler would make it. `make demo-site` serves them. */
+/** Build of example pages that embed a packet, as a host's own bundler would make it. `make demo-site` serves them. */
 
 import { defineConfig } from "vite";
 

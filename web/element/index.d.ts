@@ -13,7 +13,7 @@ export interface RedPacketAttributes {
   "token-origin"?: string;
 }
 
-/** Events of `<red-packet>`; all bubble. */
+/** Events of `<red-packet>`. All of them bubble. */
 export interface RedPacketEvents {
   claimed: CustomEvent<{
     packet_id: string;

@@ -21,7 +21,7 @@ import { isUp, loadingView, View, problemView } from "./views/view.ts";
 /** Views that anyone can see. The other views require a sign-in. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
 
-/** Module of each view, loaded when the view is first shown. A packet's link waits for none of them. */
+/** Module of each view, loaded when the view is first shown. The packet's view needs no extra module. */
 const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   home: () => import("./views/home.ts"),
   send: () => import("./views/send.ts"),
@@ -35,7 +35,7 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   lost: () => Promise.resolve(),
 };
 
-/** Document titles of views. The other views only have the page's title. */
+/** Document titles of views. The other views have only the page's title. */
 const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   send: "send_title",
   share: "share_title",
@@ -48,7 +48,7 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
 
 /** Storage key of a flag: the page has already asked this device's user for a name. */
 const OFFERED = "redpacket.face-offered";
-/** Milliseconds after the first amount before the name sheet opens. */
+/** Milliseconds between the user's first amount and the opening of the name sheet. */
 const OFFER_MS = 1800;
 
 export class App extends View {
@@ -76,7 +76,7 @@ export class App extends View {
     session.onChange(() => {
       this.wantsSignIn = false;
       this.requestUpdate();
-      // The user may have changed their name.
+      // Render the views again, because the user may have changed their name.
       for (const view of this.querySelectorAll("main > *")) if (view instanceof View) view.requestUpdate();
       void this.attempt(() => this.#load());
     });
@@ -98,7 +98,7 @@ export class App extends View {
       this.isReady = true;
       await this.updateComplete;
       scrollDown(scrollBeforeReload());
-      // The sign-in's provider redirects back here with a name.
+      // The sign-in provider has redirected back to this page with a name.
       if (session.person && location.hash === "#face") this.#askFace();
     });
   }
@@ -111,7 +111,7 @@ export class App extends View {
     return !session.person && (this.wantsSignIn || !PUBLIC.includes(this.#route.view));
   }
 
-  /** Whether the view's element is defined. An element rendered before that has no properties when it is connected. */
+  /** Whether the view's element is defined. An element rendered earlier would have no properties when it is connected. */
   get #isThere(): boolean {
     const { view } = this.#route;
     const tag = this.#needsSignIn ? "rp-sign-in" : view === "packet" ? "rp-packet-view" : `rp-${view}`;
@@ -200,7 +200,7 @@ export class App extends View {
     void this.attempt(async () => (await import("./views/face.ts")).askFace(isOffered));
   }
 
-  /** Asks a user without a name for one, once, after their first amount. */
+  /** Asks a user without a name for a name, once, after their first amount. */
   readonly #offerFace = () => {
     if (!session.person || session.person.nickname || device.getItem(OFFERED)) return;
     setTimeout(() => {

@@ -1,4 +1,4 @@
-/** The start of a visit: finds the user, and requests the packet of the link. */
+/** Start of a visit: finds the user, and requests the packet if the link leads to one. */
 
 import { feedPath } from "./api/client.ts";
 import { routeOf } from "./routes.ts";

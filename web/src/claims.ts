@@ -1,4 +1,4 @@
-/** Claims of a JSON Web Token. Nothing verifies them: they decide what is shown, never what is allowed. */
+/** Claims of a JSON Web Token. Nothing verifies them, so they decide only what the page shows, never what is allowed. */
 
 export type Claims = Partial<Record<"sub" | "nickname" | "name" | "picture" | "scope", string>>;
 

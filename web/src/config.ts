@@ -17,11 +17,11 @@ export interface OidcAuth {
   issuer: string;
   client_id: string;
   scope: string;
-  /** The token that the API accepts. */
+  /** Kind of token that the API accepts. */
   token: "access_token" | "id_token";
 }
 
-/** Silent sign-in in a provider's own app; the API issues the tokens. */
+/** Silent sign-in in a provider's own app. The API issues the tokens. */
 export interface ProviderAuth {
   kind: Channel;
 }
@@ -41,7 +41,7 @@ export interface Config extends ProviderParts {
   /** Path of the API on the page's own origin. */
   api: string;
   auth: DevAuth | OidcAuth | ProviderAuth;
-  /** Sign-in of operators to the console, if it differs from that of users. */
+  /** Operators' sign-in to the console, if it differs from the users' sign-in. */
   operators_auth?: DevAuth | OidcAuth;
   /** Hosts of cover pictures. `*.host` matches direct subdomains. */
   cover_hosts?: string[];
@@ -50,7 +50,7 @@ export interface Config extends ProviderParts {
   unit?: Unit;
   /** URL of the host's page that authenticates the user before money leaves the balance. */
   confirm_url?: string;
-  /** Providers of payments and withdrawals; without one there is no wallet. */
+  /** Providers of payments and withdrawals. Without a provider, there is no wallet. */
   channels?: Channel[];
 }
 

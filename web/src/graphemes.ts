@@ -1,4 +1,4 @@
-/** Characters as readers count them: a joined emoji is one. */
+/** Characters as readers count them. A joined emoji counts as one. */
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter() : undefined;
 /** Approximation for browsers without a segmenter: a flag's two halves, or a character with its modifiers. */

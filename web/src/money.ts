@@ -21,7 +21,7 @@ export function useUnit(found: Unit = YUAN): Unit {
   return before;
 }
 
-/** Calls *render* with *found* as the unit, if it is given. */
+/** Calls *render* with *found* as the unit, or with the current unit if *found* is undefined. */
 export function inUnit<Made>(found: Unit | undefined, render: () => Made): Made {
   const before = useUnit(found ?? unit);
   try {
@@ -32,7 +32,7 @@ export function inUnit<Made>(found: Unit | undefined, render: () => Made): Made 
 }
 
 const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
-/** Groups of three digits with one separator. A single group after a point is ambiguous: it may be a fraction. */
+/** Groups of three digits with one separator. A single group after a point is excluded, because it may be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
 /** Returns the strings before and after a number. A symbol that ends with a letter follows the number. */
@@ -78,7 +78,7 @@ function withoutSymbol(text: string): string {
   return text;
 }
 
-/** Returns the word for a typed amount that can't be sent: it is missing, or it can't be read. */
+/** Returns the word that tells why an amount in *text* can't be sent, or undefined if it can. */
 export function amountProblem(text: string): "bad_amount" | "unread_amount" | undefined {
   const fen = parseAmount(text);
   if (fen) return undefined;
@@ -93,7 +93,7 @@ export function digits(fen: number): string {
   return `${fen < 0 ? "-" : ""}${all.slice(0, all.length - decimals)}${cents}`;
 }
 
-/** Formats like `grouped`, without a fraction of zero: 2000000 -> "20,000". */
+/** Formats like `grouped`, but omits a fraction of zero: 2000000 -> "20,000". */
 export function briefDigits(fen: number): string {
   return grouped(fen).replace(/\.0+$/, "");
 }

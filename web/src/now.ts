@@ -1,12 +1,12 @@
-/** The server's clock, because a device's own may be hours off. */
+/** The server's clock, because a device's clock may be hours off. */
 
-/** Bounds of the difference: the server's time minus the page's age (performance.now). */
+/** Bounds of the server's time minus the page's age (performance.now). */
 let leastMs = -Infinity;
 let mostMs = Infinity;
 /** Whether an uncached answer has set the bounds, which then differ by its round-trip time. */
 let isSet = false;
 
-/** Returns the server's time. Before an uncached answer, it is the device's time, clamped to the bounds. */
+/** Returns the server's time. Until an uncached answer arrives, it is the device's time, clamped to the bounds. */
 export function now(): number {
   const ageMs = performance.now();
   if (isSet) return Math.round(ageMs + (leastMs + mostMs) / 2);
@@ -24,7 +24,7 @@ export function noteTime({ headers }: Response, askedAtMs: number): void {
   const serverMs = Number(headers.get("X-Now-Ms"));
   if (!serverMs) return;
   const least = serverMs - performance.now();
-  // Contradiction: the page's age did not advance while the device slept.
+  // The bounds contradict each other, because the page's age did not advance while the device slept.
   if (least > mostMs) {
     mostMs = Infinity;
     isSet = false;

@@ -1,4 +1,4 @@
-/** Sign-in by OpenID Connect: code flow with PKCE. Tokens stay in memory; a reload signs in again. */
+/** Sign-in with OpenID Connect: code flow with PKCE. Tokens stay in memory, so a reload signs in again. */
 
 import { Problem } from "./api/problems.ts";
 import type { OidcAuth } from "./config.ts";
@@ -78,7 +78,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const { state, verifier, path } = JSON.parse(noted) as Journey;
   const query = new URLSearchParams(location.search);
   const code = query.get("code");
-  // Another state belongs to another user's sign-in.
+  // A different state belongs to another user's sign-in.
   const isOurs = query.get("state") === state;
   let tokens;
   if (isOurs && code) {

@@ -1,7 +1,7 @@
-/** Calls a function repeatedly while the page is visible: one loop, and one call at a time. */
+/** Calls a function repeatedly while the page is visible, in one loop and one call at a time. */
 
 export interface PollOptions {
-  /** Calls the API; returns the delay in ms until the next call, or undefined to stop. */
+  /** Calls the API. Returns the delay in ms until the next call, or undefined to stop. */
   ask: () => Promise<number | undefined>;
   /** Returns the delay in ms after a failed call, or undefined to stop. */
   failed: (error: unknown) => number | undefined;
@@ -34,7 +34,7 @@ export class Poll {
     document.removeEventListener("visibilitychange", this.#onVisible);
   }
 
-  /** Calls now instead of after the delay; joins a call in progress. */
+  /** Calls now instead of after the delay, or joins a call that is in progress. */
   now(): Promise<void> {
     clearTimeout(this.#timer);
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));

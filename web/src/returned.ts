@@ -1,4 +1,4 @@
-/** Detection of a reader's return to stale data, with Back or after the page was hidden. */
+/** Detects that a reader returns to stale data, with Back or after the page was hidden. */
 
 /** Milliseconds that a page must be hidden before its data is reloaded. */
 const HIDDEN_MS = 20_000;

@@ -27,7 +27,7 @@ function notify(scrollTop: number): void {
 // The browser would restore the scroll position before the view has rendered.
 history.scrollRestoration = "manual";
 
-// Use storage: a history state that is replaced during unload is lost.
+// Use storage, because a history state that is replaced during unload is lost.
 const SLOT = "redpacket.scroll";
 addEventListener("pagehide", () => tab.setItem(SLOT, `${scrollY} ${location.href}`));
 

@@ -13,7 +13,7 @@ export interface Person {
   sub: string;
   nickname: string;
   avatarUrl: string | null;
-  /** A picture that the provider of the sign-in suggests. */
+  /** Picture that the sign-in provider suggests. */
   picture: string | undefined;
   /** Scopes of the token, separated by spaces. */
   scope: string;
@@ -25,7 +25,7 @@ export interface DevUser {
   scope?: string;
 }
 
-/** Returns a user of the development issuer. The name can be in any script, and the id is ASCII. */
+/** Returns a user of the development issuer. The name can be in any script, but the id is ASCII. */
 export function devUser(nickname: string): DevUser {
   const plain = encodeURIComponent(nickname.toLowerCase()).replace(/[^A-Za-z0-9.-]/g, "_");
   return { sub: /^[A-Za-z0-9]/.test(plain) ? plain : `u${plain}`, nickname };
@@ -37,7 +37,7 @@ const FACE = "redpacket.face";
 
 export type Me = Pick<Schemas["Me"], "user_token" | "nickname" | "avatar_url">;
 
-/** Returns whether the user has no chosen name, and the API generated one. */
+/** Returns whether the user has not chosen a name, so the API generated one. */
 export function isNameless({ nickname, user_token }: Me): boolean {
   return nickname === `用户${user_token.slice(0, 4)}`;
 }
@@ -45,7 +45,7 @@ export function isNameless({ nickname, user_token }: Me): boolean {
 export class Session {
   person: Person | undefined;
   config: Config | undefined;
-  /** Reason for the missing user, if it needs an explanation. */
+  /** Reason why nobody is signed in, if the page must explain it. */
   notice: "denied" | "failed" | "expired" | undefined;
   readonly writes = new PendingWrites(tab);
   readonly #listeners = new Set<() => void>();
@@ -66,7 +66,7 @@ export class Session {
     return this.#client;
   }
 
-  /** Loads the configuration and finds the user; returns the path to continue at, if it differs. */
+  /** Loads the configuration and finds the user. Returns the path to continue at, if it differs from the current path. */
   async begin(): Promise<string | undefined> {
     this.config = await readConfig();
     const { auth } = this.config;
@@ -189,13 +189,13 @@ export class Session {
     this.person = { nickname, avatarUrl: null, ...(face.sub === sub ? face : {}), sub, scope, picture };
   }
 
-  /** Returns the name for a token without one. After a silent sign-in it is empty, because the subject is a hash. */
+  /** Returns the name for a token without a name. After a silent sign-in it is "", because the subject is a hash. */
   #nameless(sub: string): string {
     return signInProvider(this.config) ? "" : sub;
   }
 }
 
-/** Waits for *ms*, or until the network is back if that is sooner. */
+/** Waits for *ms*, or until the network is back, whichever is sooner. */
 function untilOnline(ms: number): Promise<void> {
   return new Promise((done) => {
     const end = () => {

@@ -7,7 +7,7 @@ import test from "node:test";
 import type { RedPacket as Declared, RedPacketEvents } from "../element/index.d.ts";
 import type { PacketEvents, RedPacket } from "../src/packet/red-packet.ts";
 
-/** The package describes the element correctly. */
+/** Type check: true if the package declares the element's properties correctly. */
 export const isDeclared: RedPacket extends Pick<Declared, Exclude<keyof Declared, keyof HTMLElement>> ? true : false =
   true;
 export const areDeclared: PacketEvents extends Omit<RedPacketEvents, "signin"> ? true : false = true;

@@ -17,7 +17,7 @@ async function minutes(context: test.TestContext, count: number): Promise<void> 
   }
 }
 
-/** Follows a packet whose feed returns *answers* in order and repeats the last one. */
+/** Follows a packet. Its feed returns *answers* in order, and repeats the last one. */
 function followed(context: test.TestContext, ...answers: object[]) {
   const page = { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined };
   Object.assign(globalThis, { document: page });

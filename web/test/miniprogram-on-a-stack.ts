@@ -1,4 +1,4 @@
-/** Runs the mini-program against a real stack. Arguments: URLs of API and gateway, and a campaign's id. */
+/** Runs the mini-program against a real stack. Arguments: the URLs of the API and the gateway, and a campaign's id. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const stored = new Map<string, unknown>();
 /** Waits for the page, because a cold function may reject the first requests. */
 const shown = (is: () => boolean, what: string) => until(is, what, TIMEOUT_MS);
 
-/** Repeats a check until the stack has done its background work. */
+/** Repeats a check until the stack's background work is done. */
 async function eventually(is: () => Promise<boolean>, what: string): Promise<void> {
   for (let looks = 0; looks < TIMEOUT_MS / 500; looks++) {
     if (await is()) return;

@@ -89,7 +89,7 @@ beforeEach(() => {
     "POST /auth/wechat": () => [200, { token: `token-${sentTo("POST /auth/wechat").length}` }],
     "GET /me": () => [200, { user_token: "me" }],
     "GET /packets/p1": () => [200, PACKET],
-    // Answer polls too: otherwise they would repeat for a minute after the test.
+    // Also answer polls, which would otherwise be repeated for a minute after the test.
     "GET /packets/p1?limit=20": () => [200, PACKET],
   };
 });

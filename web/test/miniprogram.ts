@@ -67,7 +67,7 @@ export function leave(): void {
   rendered = [];
 }
 
-/** Signs out, like a new start of the mini-program. */
+/** Unloads the mini-program's modules, as when WeChat starts it again. */
 export function restart(): void {
   for (const name of Object.keys(require.cache)) {
     if (name.includes(join("examples", "miniprogram"))) Reflect.deleteProperty(require.cache, name);

@@ -70,7 +70,7 @@ test("a new campaign is a draft until its prizes exist, and then gets the reques
   );
   assert.ok(!("budget_fen" in steps[0]!.body));
   assert.equal(steps[2]!.body.budget_fen, 100_000);
-  // A form without budgets sends none.
+  // A form without a budget sends no budget.
   assert.ok(!("budget_fen" in stepsTo(undefined, form({ budget: "5" }), "on", false).at(-1)!.body));
 });
 
@@ -101,7 +101,7 @@ test("a running campaign pauses while the chances of its prizes change", () => {
       ["spring", "on", 60_000],
     ],
   );
-  // A prize's stock changes only by its own write.
+  // Only a separate write changes a prize's stock.
   assert.deepEqual([steps[1]!.body.total, steps[1]!.body.per_hour], [10, 7]);
 });
 

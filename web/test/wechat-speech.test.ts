@@ -41,7 +41,7 @@ interface How {
   localId: string;
 }
 
-/** Fake of WeChat's object: it records one voice at a time and translates only its own recordings. */
+/** Fake of WeChat's `wx` object, which records one voice at a time and translates only its own recordings. */
 class FakeWx {
   isRecording = false;
   said = "恭喜发财。";

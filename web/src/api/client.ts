@@ -1,4 +1,4 @@
-/** The HTTP client: problem codes, Retry-After, and retries with jitter. One tap sends one request. */
+/** HTTP client with problem codes, Retry-After, and retries with jitter. */
 
 import { noteTime } from "../now.ts";
 import type { components, paths } from "./schema.ts";
@@ -38,9 +38,9 @@ export interface Ask {
   read?: (answer: Response) => Promise<unknown>;
   /** Idempotency key, for writes that need one: the same key and body have no second effect. */
   key?: string;
-  /** Maximum number of repeats while the answer is 503 or the network is down. Only for idempotent calls. */
+  /** Maximum number of retries after a 503 or without a network. Only for idempotent calls. */
   repeats?: number;
-  /** Called before each repeat, so that the page can show the wait. */
+  /** Called before each retry, so that the page can show the wait. */
   onRepeat?: (problem: Problem) => void;
   signal?: AbortSignal;
 }
@@ -54,7 +54,7 @@ export interface ClientOptions {
   fetch?: typeof fetch;
   /** Waits. Tests replace it. */
   sleep?: (ms: number) => Promise<void>;
-  /** Whether the device reports that it is offline. A wait for the network does not use up a repeat. */
+  /** Whether the device reports that it is offline. Waiting for the network does not use up a retry. */
   isAway?: () => boolean;
   /** Returns a number from 0 to 1, for jitter. */
   random?: () => number;
@@ -85,7 +85,7 @@ export class Client {
     return this.#options.token() !== undefined;
   }
 
-  /** Fetches *path*. The contract gives the type of the answer; for a computed path, the caller names it. */
+  /** Fetches *path*. The contract gives the type of the answer. For a computed path, the caller gives the type. */
   get<Path extends string>(path: Path, ask?: Ask): Promise<AnswerOf<Path>>;
   get<Answer extends object>(path: string, ask?: Ask): Promise<Answer>;
   get(path: string, ask: Ask = {}): Promise<unknown> {
@@ -101,7 +101,7 @@ export class Client {
     this.#prefetched.set(path, answer);
   }
 
-  /** Sends a request and returns its answer, or throws a Problem. For a computed path, the caller names the type. */
+  /** Sends a request and returns its answer, or throws a Problem. For a computed path, the caller gives the type. */
   ask<Verb extends Method, Path extends string>(
     method: Verb,
     path: Path,
@@ -118,7 +118,7 @@ export class Client {
         const isOver = !(error instanceof Problem) || !error.passesByItself;
         if (isOver || tries >= repeats || ask.signal?.aborted) throw error;
         ask.onRepeat?.(error);
-        // The delay doubles each time, with jitter: users refused together retry at different times.
+        // The delay doubles each time. With jitter, users who were refused at the same time retry at different times.
         const leastMs = 1000 * Math.min(error.retryAfterS ?? 1, WAIT_MAX_S);
         await sleep(leastMs + random() * 500 * 2 ** Math.min(tries, 5));
         if (error.code !== "offline" || !isAway()) tries++;
@@ -168,7 +168,7 @@ export class Client {
   }
 }
 
-/** Returns the problem in an answer. If the body has no code, as in the gateway's own answers, the status decides. */
+/** Returns the problem in an answer. If the body has no code, as in API Gateway's own answers, the status decides. */
 export async function readProblem(answer: Response): Promise<Problem> {
   let body: { code?: unknown; errors?: Problem["errors"] } = {};
   try {

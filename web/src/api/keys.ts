@@ -1,11 +1,11 @@
-/** Writes in progress, which survive a reload: a repeat sends the same key and body. */
+/** Writes in progress. They survive a reload, so a retry sends the same key and body. */
 
 import type { Store } from "../store.ts";
 
 export interface Pending<Body> {
   key: string;
   body: Body;
-  /** Owner of the key: another user of the same tab must not send it. */
+  /** Owner of the key, because another user of the same tab must not send it. */
   user: string;
 }
 
@@ -30,7 +30,7 @@ export class PendingWrites {
     }
   }
 
-  /** Stores *body* before it is sent; a repeat of the same body keeps its key. */
+  /** Stores *body* before it is sent. A retry with the same body gets the same key. */
   begin<Body>(name: string, user: string, body: Body): Pending<Body> {
     const existing = this.find<Body>(name, user);
     if (existing && JSON.stringify(existing.body) === JSON.stringify(body)) return existing;

@@ -1,4 +1,4 @@
-/** Failures of a request; callers switch on `code`. */
+/** Failures of requests. Callers switch on `code`. */
 
 import type { components } from "./schema.ts";
 
@@ -13,7 +13,7 @@ export type ApiCode = {
     : never;
 }[keyof Schemas];
 
-/** Includes failures that only a browser sees: no network or storage, or an unusable module, origin, token or answer. */
+/** Code of the API or of a browser's failure: no network or storage, or an unusable module, origin, token or answer. */
 export type Code = ApiCode | "no_storage" | "not_loaded" | "offline" | "origin_refused" | "unauthorized" | "unknown";
 
 export class Problem extends Error {
@@ -38,7 +38,7 @@ export class Problem extends Error {
     return ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
   }
 
-  /** Whether a write may have taken effect. Only a repeat with the same key can tell. */
+  /** Whether a write may have taken effect. Only a retry with the same key can tell. */
   get isUncertain(): boolean {
     const isRefused = (this.status >= 400 && this.status < 500) || this.code === "switched_off";
     return this.passesByItself || !isRefused;
@@ -48,7 +48,7 @@ export class Problem extends Error {
 /** Converts any thrown value to a Problem. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  // A module that failed to load has no error class: browsers differ in the message.
+  // A module that failed to load throws no special class of error, and the message depends on the browser.
   if (!/import|preload/i.test(String(error))) return new Problem("unknown");
   return new Problem(navigator.onLine ? "not_loaded" : "offline");
 }

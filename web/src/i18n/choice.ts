@@ -1,4 +1,4 @@
-/** The choice of a language. */
+/** Element in which readers choose a language. */
 
 import { html, type TemplateResult } from "lit";
 

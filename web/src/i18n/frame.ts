@@ -1,4 +1,4 @@
-/** Texts in the frame and around a packet: the only page texts that a packet's link loads. */
+/** Texts of the page's frame and around a packet. A visit to a packet's link loads no other page texts. */
 
 import { fill, language, type Params } from "./language.ts";
 

@@ -29,7 +29,7 @@ let chosen: Language = remembered() ?? languageOf(...navigator.languages);
 let spoken: Language | undefined;
 load(chosen);
 
-/** Returns the page's language for the reader's language tags, in order of preference. */
+/** Returns the page's language for a reader who prefers the language tags in *wanted*, the first one most. */
 export function languageOf(...wanted: readonly string[]): Language {
   for (const tag of wanted.map((each) => each.toLowerCase())) {
     const other = OTHERS.find(({ tags }) => tags.some((part) => `${tag}-`.startsWith(`${part.toLowerCase()}-`)));

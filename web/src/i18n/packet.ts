@@ -1,4 +1,4 @@
-/** Texts of the packet itself: all texts of the element for other pages. */
+/** Texts of the packet itself. The element on other pages has no other texts. */
 
 import type { STATES_AFTER } from "../api/limits.ts";
 import type { Code } from "../api/problems.ts";
@@ -187,7 +187,7 @@ const zhProblems = {
 } satisfies Partial<Record<Code, string>> & Record<keyof typeof STATES_AFTER, string>;
 
 type PacketCode = keyof typeof zhProblems;
-/** Codes that no packet request returns. i18n/problems.ts has their texts, which the embedded element omits. */
+/** Codes that no packet request returns. Their texts are in i18n/problems.ts, which the embedded element omits. */
 export type OtherCode = Exclude<Code, PacketCode>;
 
 const enProblems: Record<PacketCode, string> = {

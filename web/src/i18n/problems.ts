@@ -1,4 +1,4 @@
-/** Texts of problems that no packet request returns. The page and the console load them. */
+/** Messages for the error codes that no packet request returns. The page and the console load them. */
 
 import { addProblems, type OtherCode } from "./packet.ts";
 

@@ -115,7 +115,7 @@ export class OperatorApp extends View {
         ${this.problem
           ? problemView(this.problem, () => void this.#retry())
           : this.isReady && this.#isThere
-            ? // A change of only the query, such as of filters, keeps the view.
+            ? // A change that affects only the query, such as the filters, keeps the view.
               keyed(`${location.pathname} ${person?.sub}`, person ? this.#view() : this.#signIn())
             : loadingView()}
       </main>

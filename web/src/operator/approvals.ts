@@ -1,4 +1,4 @@
-/** Changes that wait for another operator, who decides on the exact change and version shown. */
+/** Changes that wait for another operator. The decision applies to the exact change and version shown. */
 
 import { html, nothing } from "lit";
 
@@ -12,7 +12,7 @@ import { o } from "./words.ts";
 
 export class OperatorApprovals extends ConsoleView {
   static override properties = { ...ConsoleView.properties, me: { state: true } };
-  /** This operator's token, as it appears in lists. Before it is loaded, no decision is possible. */
+  /** This operator's token, as it appears in lists. No decision is possible before it is loaded. */
   declare me: string | undefined;
 
   override connectedCallback(): void {

@@ -11,7 +11,7 @@ import { confirm, ConsoleView, facts, write } from "./view.ts";
 import { o } from "./words.ts";
 
 const SHOWN_MAX = 20;
-/** Actions of an upload: allow or deny, each by replacing or extending the list, and removal. */
+/** Uses of an uploaded file: replace or extend a list of allowed or denied users, or remove users. */
 const USES = ["allow_replace", "allow_extend", "deny_replace", "deny_extend", "remove"] as const;
 type Mode = "allow" | "deny";
 

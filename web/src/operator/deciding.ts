@@ -1,4 +1,4 @@
-/** Permission for two decisions: an approval, which the requester and the payee can't give, and ending a packet. */
+/** Permission to approve a change, which requester and payee never have, and permission to end a packet. */
 
 import type { Approval, Packet } from "./lists.ts";
 import type { Duties } from "./roles.ts";
@@ -15,7 +15,10 @@ export function decisionOf(row: Approval, me: string | undefined): Decision {
   return isCutOff ? "finish" : "decide";
 }
 
-/** Returns whether an operator may end the packet: never a prize's packet, and only administrators end a packet without a campaign. */
+/**
+ * Returns whether an operator may end the packet. Nobody ends a prize's packet, and only administrators end one without
+ * a campaign.
+ */
 export function mayEnd({ status, campaign_id, prize_id }: Packet, duties: Duties): boolean {
   const isOpen = status === "open" || status === "unpaid";
   return isOpen && !prize_id && duties.may(campaign_id ? "end_packet" : "end_any_packet");

@@ -73,7 +73,7 @@ export class OperatorDeposits extends ConsoleView {
     });
   }
 
-  /** Writes under a key that survives a reload. Returns undefined if the write waits for approval. */
+  /** Sends a write with a key that survives a reload. Returns undefined if the write waits for approval. */
   async #once(path: string, sent: object): Promise<Schemas["Deposit"] | undefined> {
     const { key } = session.writes.begin(path, session.person?.sub ?? "", sent);
     const answer = await write<Schemas["Deposit"] | Awaiting>("POST", path, sent, key);

@@ -1,4 +1,4 @@
-/** The form of a campaign beside a preview. The browser keeps a draft of it until it is saved. */
+/** Form of a campaign, with a preview beside it. The browser keeps a draft of the form until it is saved. */
 
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
@@ -83,7 +83,7 @@ export class OperatorEditor extends ConsoleView {
     super.connectedCallback();
     void this.attempt(async () => {
       if (this.campaignId) this.#before = await session.client.get(`/admin/campaigns/${this.campaignId}`);
-      // A new plan needs the server's clock, which any answer sets.
+      // A new plan needs the server's clock, and any answer sets it.
       else await ownToken().catch(() => undefined);
       const kept = device.getItem(slot(this.campaignId));
       this.isDraft = kept !== null;
@@ -383,7 +383,7 @@ export class OperatorEditor extends ConsoleView {
     }
   }
 
-  /** Runs the steps in order, up to one that needs approval. Returns whether more steps follow it. */
+  /** Runs the steps in order, up to the first that needs approval. Returns whether more steps follow that one. */
   async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
     let version = this.#before?.version;
     let closed = "";

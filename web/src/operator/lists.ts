@@ -73,7 +73,7 @@ export function campaigns(): ListOf<Campaign> {
 
 const asked = new WeakMap<Packet, Promise<number | string>>();
 
-/** Renders the number of claimed shares from the packet's feed. The list has it only after the end. */
+/** Renders the number of claimed shares from the packet's feed, because the list has it only after the packet's end. */
 function takenOf(row: Packet) {
   if (!row.packet_id || !["open", "emptied", "closing"].includes(row.status)) return "—";
   const path = `/packets/${row.packet_id}/feed?limit=1`;

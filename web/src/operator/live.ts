@@ -7,12 +7,12 @@ import { stateOf } from "./plan.ts";
 type Campaign = Schemas["CampaignAdmin"];
 type Packet = Schemas["ListedPacket"];
 
-/** Maximum number of packets whose feeds are polled. Caches may keep a feed for a second. */
+/** Maximum number of packets whose feeds are polled. Feeds may be a second old, because caches keep them. */
 export const FOLLOWED_MAX = 20;
 const WINDOW_MS = 10_000;
 const OVER: readonly Packet["status"][] = ["closed", "cancelled", "unpaid"];
 
-/** Claims per second, over the last ten seconds. */
+/** Meter of claims per second over the last ten seconds. */
 export class Meter {
   #seen: { atMs: number; taken: number }[] = [];
 
@@ -38,7 +38,7 @@ export interface Sample {
   budgetLeftFen: number;
 }
 
-/** Maximum number of samples. Older ones are thinned out, so that a whole evening fits. */
+/** Maximum number of samples. Older samples are thinned out, so that a whole evening fits. */
 const SAMPLES_MAX = 600;
 
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
@@ -48,7 +48,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): Sample[]
   return [...all.slice(0, half).filter((_, at) => at % 2 === 0), ...all.slice(half)];
 }
 
-/** Returns the claims per second between each two samples. */
+/** Returns the claims per second between consecutive samples. */
 export function speeds(samples: readonly Sample[]): number[] {
   return samples.slice(1).map((sample, at) => {
     const before = samples[at]!;

@@ -1,4 +1,4 @@
-/** The list of packets, and one packet with its claims. Both can end a packet early. */
+/** The list of packets, and one packet with its claims. In both views, operators can end a packet early. */
 
 import { html, nothing } from "lit";
 

@@ -41,7 +41,7 @@ export interface PlanForm {
   prizes: PrizeForm[];
 }
 
-/** One write. *prize* is the id of the prize that it changes. */
+/** One write. *prize* is the id of the prize that the write changes, if any. */
 export interface Step {
   method: "PUT" | "POST";
   path: string;
@@ -144,13 +144,13 @@ export function percentText(share: number): string {
   return String(Number((100 * share).toFixed(3)));
 }
 
-/** Parses a typed percentage, also with a decimal comma. Returns NaN if it is invalid. */
+/** Parses a percentage, also with a decimal comma. Returns NaN if *text* is invalid. */
 export function percentIn(text: string): number {
   const number = plainAmount(text);
   return /^\d+(?:[.,]\d+)?$/.test(number) ? Number(number.replace(",", ".")) : NaN;
 }
 
-/** Returns the percentage of misses. It is negative if the prizes exceed 100. */
+/** Returns the percentage of misses, which is negative if the prizes exceed 100. */
 export function missPercent(prizes: readonly PrizeForm[]): number {
   const shares = prizes.filter((prize) => prize.is_on).map((prize) => percentIn(prize.percent) || 0);
   return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
@@ -305,7 +305,7 @@ export function stepsTo(
   return steps;
 }
 
-/** Returns the weights. They stay unchanged until an operator edits a percentage. */
+/** Returns the weights, which stay unchanged until an operator edits a percentage. */
 function weightsOf(before: Campaign | undefined, form: PlanForm) {
   const saved = before && planOf(before).prizes;
   const isKept =
@@ -326,7 +326,7 @@ function prizeBody(prize: PrizeForm, weight: number, saved: Prize | undefined): 
     title: prize.title.trim(),
     kind: prize.kind,
     weight,
-    // The stock of an existing prize changes by a separate write.
+    // A separate write changes the stock of an existing prize.
     total: saved ? saved.total : prize.kind === "code" ? 0 : Number(prize.total),
     per_day: Number(prize.per_day),
     amount_fen: prize.kind === "packet" ? parseAmount(prize.amount)! : null,

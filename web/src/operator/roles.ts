@@ -1,4 +1,4 @@
-/** Permissions of an operator, from the scopes of their token. They only hide controls; the API enforces them. */
+/** Permissions of an operator, from the scopes of their token. The console only hides controls; the API enforces permissions. */
 
 import { ROLES as BY_ROUTE } from "../api/limits.ts";
 import { Problem } from "../api/problems.ts";
@@ -10,7 +10,7 @@ export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 const DUTIES = {
   read: BY_ROUTE["GET /admin/campaigns"],
   switch: BY_ROUTE["PUT /admin/switches/{name}"],
-  // One route with different fields for each role: treasury edits the budget, and operate the rest.
+  // One route, but with different fields for each role: treasury edits the budget, and operate edits the rest.
   edit_campaign: BY_ROUTE["PUT /admin/campaigns/{campaign_id}"],
   plan: ["admin", "operate"],
   set_budget: BY_ROUTE["POST /admin/deposits"],
@@ -22,7 +22,7 @@ const DUTIES = {
   end_any_packet: ["admin"],
   preheat: BY_ROUTE["POST /admin/campaigns/{campaign_id}/preheat"],
   decide_winner: BY_ROUTE["PUT /admin/campaigns/{campaign_id}/winners/{unit}"],
-  // One route that lets each role add different kinds of prizes.
+  // One route, but each role may add different kinds of prizes.
   stock_goods: ["admin", "operate"],
   stock_cash: ["admin", "treasury"],
   add_codes: BY_ROUTE["POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"],

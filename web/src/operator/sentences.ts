@@ -14,7 +14,7 @@ type Action = Schemas["ListedAction"];
 type Approval = Schemas["ListedApproval"];
 type Change = Schemas["ActionChange"];
 
-/** Returns the sentence about an action. In English, it is the API's own. */
+/** Returns the sentence about an action. In English, it is the API's summary. */
 export function sentenceOf(row: Action | Approval): string {
   if (language() === "en") return row.summary;
   const key = "action" in row ? row.action : (`asks_${row.kind}` as const);

@@ -1,11 +1,11 @@
-/** Lists as sheets for people; the rules of cells are those of cli/redpacket_cli/files.py. */
+/** Lists as spreadsheets for people. Cells follow the same rules as in cli/redpacket_cli/files.py. */
 
 import writeXlsxFile, { type Cell } from "write-excel-file/browser";
 
 import type { Table } from "./pages.ts";
 
 const TIME = "yyyy-mm-dd hh:mm:ss";
-/** Column width in characters, enough for a time. */
+/** Column width in characters, enough for a date and time. */
 const WIDTH = 20;
 
 /** A list as an .xlsx file: ids as text, sums as numbers, times in this browser's time zone. */
@@ -25,7 +25,7 @@ export function cellOf(column: string, value: unknown): Cell {
   return { value: typeof value === "string" ? value : JSON.stringify(value), type: String };
 }
 
-/** Shifts a time to the local zone: sheets have no time zones, and the library writes UTC. */
+/** Shifts a time to the local zone, because spreadsheets have no time zones and the library writes UTC. */
 function localTime(atMs: number): Date {
   const at = new Date(atMs);
   return new Date(atMs - at.getTimezoneOffset() * 60_000);

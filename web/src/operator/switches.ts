@@ -1,4 +1,4 @@
-/** The switches with their reasons. Only turning one off asks for confirmation. */
+/** The switches with their reasons. Only turning a switch off asks for confirmation. */
 
 import { html, nothing } from "lit";
 

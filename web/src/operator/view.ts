@@ -107,7 +107,7 @@ export function takeOver(): string {
   return message;
 }
 
-/** Asks for confirmation with the console's labels. Returns the form after consent and *work*, otherwise undefined. */
+/** Asks for confirmation with the console's labels. Returns the form after *work*, or undefined if the operator cancels. */
 export function confirm(
   title: string,
   body: TemplateResult,
@@ -135,7 +135,7 @@ export function inZone(atMs: number, timeZone: string): string {
   return formatTime(atMs, { timeZone, dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 }
 
-/** Returns a typed amount in the form that will be sent, or the reason why it is invalid. Empty for empty input. */
+/** Returns the amount in *text* as it will be sent, or the reason why it is invalid. Empty for empty input. */
 export function reading(text: string): string {
   if (!text.trim()) return "";
   const problem = amountProblem(text);

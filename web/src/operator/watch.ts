@@ -13,7 +13,7 @@ const EVERY_MS = 2_000;
 /** Polls of counts for each poll of packets and switches, which change less often. */
 const LOOKS_PER_LIST = 5;
 
-/** Samples of this page load, keyed by campaign. They survive a change of view. */
+/** Samples since the page was loaded, keyed by campaign. They survive a change of view. */
 const SAMPLES = new Map<string, Sample[]>();
 
 export class CampaignView extends ConsoleView {

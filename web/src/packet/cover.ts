@@ -123,7 +123,7 @@ function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
   `;
 }
 
-/** Renders the remaining part of the time as a ring around the coin. */
+/** Renders the remaining fraction of the time as a ring around the coin. */
 function ringView(part: number): TemplateResult {
   const left = Math.max(0, Math.min(1, part)) * 100;
   return html`<svg class="ring" viewBox="0 0 124 124" aria-hidden="true">

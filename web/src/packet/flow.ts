@@ -20,13 +20,13 @@ import {
   thanksOf,
 } from "./states.ts";
 
-/** Maximum repeats of a claim with an unknown outcome. They take a few minutes. */
+/** Maximum number of retries of a claim whose outcome is unknown. They take a few minutes. */
 const CLAIM_REPEATS = 12;
 /** Minimum milliseconds that the coin spins, so that users notice the animation. */
 const TURN_MS = 900;
-/** Maximum jitter in ms at the start: the button enables at slightly different times for waiting users. */
+/** Maximum jitter in ms at the start, so that waiting users can tap at slightly different times. */
 const START_JITTER_MS = 400;
-/** Polls for a settlement, which takes a second or two. Later, the reader has to reload. */
+/** Maximum number of polls for a settlement, which takes a second or two. After them, the reader has to reload. */
 const SETTLE_ASKS = 6;
 
 export interface FlowOptions {
@@ -130,7 +130,7 @@ export class PacketFlow {
     if (state !== "ready") this.#go(state);
   }
 
-  /** The only tap: grabs, or opens after an admission. */
+  /** Handles the viewer's tap: grabs, or opens after an admission. */
   async take(passphrase?: string): Promise<void> {
     if (this.#isAsking || !this.canTap) return;
     this.#isAsking = true;
@@ -181,13 +181,13 @@ export class PacketFlow {
     this.#waitForStart();
   }
 
-  /** State that selects the texts: a packet may end while its list is shown. */
+  /** State that selects the texts. It can differ from `state`, because a packet may end while its list is shown. */
   get shownState(): State {
     const { feed } = this.live;
     return this.state === "watching" && feed && isOver(feed) ? stateOfFeed(feed) : this.state;
   }
 
-  /** Thanks the sender. After a refusal, shows the API's record. */
+  /** Thanks the sender. After a refusal, shows the thanks that the API has stored. */
   async thank(thanks: Thanks): Promise<void> {
     const { client, packetId, changed } = this.#options;
     this.thanks = thanks;
@@ -288,14 +288,14 @@ export class PacketFlow {
         this.#waitForStart();
         return;
       }
-      // Wait longer than the remaining time: the server's clock may be slightly behind ours.
+      // Wait longer than the remaining time, because the server's clock may be slightly behind ours.
       await sleep(Math.max(0, leftMs) + random() * START_JITTER_MS);
       if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
     };
     void tick();
   }
 
-  /** Counts down the seconds of the admission. After it, the viewer must grab again. */
+  /** Counts down the seconds of the admission. When it ends, the viewer must grab again. */
   #countDown(): void {
     const { now, sleep, changed } = this.#options;
     void sleep(Math.min(1000, Math.max(0, this.admittedUntilMs - now()))).then(() => {
@@ -333,7 +333,7 @@ export class PacketFlow {
         if (packet.mine) this.claim = packet.mine;
         this.#options.changed();
       } catch {
-        // The amount is certain; only the word "settled" is late.
+        // The amount is certain. Only the word "settled" appears later.
       }
     }
   }

@@ -20,7 +20,7 @@ type Row = Feed["claims"][number];
 /** Placeholder for the user's own row until the list contains that row. */
 const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null, thanks_text: null };
 
-/** Renders the contents. *proofUrl* links to the check of the amounts, for pages without their own link. */
+/** Renders the contents. *proofUrl* links to the check of the amounts, if the page has no such link of its own. */
 export function insideView(flow: PacketFlow, proofUrl: string | undefined): TemplateResult {
   const { cover } = flow;
   return html`
@@ -137,7 +137,7 @@ function recordsView(flow: PacketFlow) {
   if (!feed) return nothing;
   const own = ownOf(flow);
   const others = claims.filter((claim) => claim !== own);
-  // The API lists the oldest first: once all rows are loaded, the newest come first.
+  // The API lists the oldest rows first. Once all rows are loaded, show the newest first.
   if (!hasMore) others.reverse();
   return html`
     <section class="records" aria-label=${p("records")}>
@@ -156,7 +156,7 @@ function recordsView(flow: PacketFlow) {
   `;
 }
 
-/** Returns the viewer's row: the only one with the claim's time and amount, because the feed names no user. */
+/** Returns the viewer's row. The feed names no user, so this is the only row with the claim's time and amount. */
 export function ownOf({ live, claim }: PacketFlow): Row | undefined {
   const same = live.claims.filter(
     ({ claimed_at_ms, amount_fen }) =>
@@ -171,7 +171,7 @@ function moneyView(fen: number) {
   return html`${before}<b>${digits(fen)}</b>${after}`;
 }
 
-/** Returns the summary of the shares. While amounts are hidden, it only has their number. */
+/** Returns the summary of the shares. While amounts are hidden, the summary has only the number of shares. */
 function sumText(feed: Feed): string {
   const n = feed.claimed_count;
   const m = feed.count;

@@ -20,7 +20,7 @@ export class Live {
     failed: () => SLOW_MS * jitter(),
     resumed: () => (this.#delayMs = FAST_MS),
   });
-  /** Rows of the pages after the first, which the reader has requested. */
+  /** Rows of the further pages that the reader has requested. */
   #more: Feed["claims"] = [];
   #next: string | null | undefined;
 
@@ -30,7 +30,7 @@ export class Live {
     this.#changed = changed;
   }
 
-  /** Selects the record instead of the feed: an exclusive packet has no feed, and senders see thanks sooner. */
+  /** Selects the record instead of the feed. An exclusive packet has no feed, and senders see thanks sooner in the record. */
   useRecord(uses: boolean): void {
     this.#usesRecord = uses;
   }

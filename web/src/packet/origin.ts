@@ -1,4 +1,4 @@
-/** Distinguishes an API that refuses this page's origin from an unavailable API: to a page, both look the same. */
+/** Distinguishes an API that refuses this page's origin from an unavailable API. Both look the same to a page. */
 
 import { Problem } from "../api/problems.ts";
 import type { Config } from "../config.ts";
@@ -25,7 +25,7 @@ export function fetchFrom(api: string): typeof fetch {
   };
 }
 
-/** Returns the unit of account of *api*, from the config.json of its page. Without a page, the unit is yuan. */
+/** Returns the unit of account of *api*, from the config.json of its page. If *api* has no page, the unit is yuan. */
 export async function unitOf(api: string): Promise<Unit | undefined> {
   const answer = await fetchFrom(api)(new URL("../config.json", new URL(`${api}/`, location.href)));
   return answer.ok ? ((await answer.json()) as Config).unit : undefined;

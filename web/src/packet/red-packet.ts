@@ -16,7 +16,7 @@ import { listen, type Listening } from "./speech.ts";
 import { isOpen, type State } from "./states.ts";
 import styles from "./packet.css?inline";
 
-/** Events of the element. `signin` asks the page to sign its viewer in. */
+/** Events of the element. A `signin` event asks the page to sign in the viewer. */
 export interface PacketEvents {
   claimed: CustomEvent<{ packet_id: string; amount_fen: number; share_no: number; is_repeat: boolean }>;
   refused: CustomEvent<{ packet_id: string; code: string }>;
@@ -61,7 +61,7 @@ export class RedPacket extends LitElement {
   declare isBare: boolean;
   flow: PacketFlow | undefined;
   #shown: State = "loading";
-  /** Unit of account on other pages. Our own page has set its unit. */
+  /** Unit of account on other pages. Our own page sets its unit itself. */
   #unit: Unit | undefined;
   #forget: (() => void) | undefined;
 
@@ -128,7 +128,7 @@ export class RedPacket extends LitElement {
     `;
   }
 
-  /** URL of our page that checks the amounts. Undefined on our page, which has its own link. */
+  /** URL of our page that checks the amounts. Undefined on our own page, which has another link. */
   get #proofUrl(): string | undefined {
     if (this.client || !this.api.endsWith("/api")) return undefined;
     return `${this.api.slice(0, -"/api".length)}/packets/${encodeURIComponent(this.packetId)}/proof`;

@@ -14,9 +14,9 @@ interface Recognition {
 type Maker = new () => Recognition;
 
 export interface Listening {
-  /** The recognized words; undefined if nothing was understood or it isn't allowed. */
+  /** The recognized words, or undefined if nothing was understood or recognition isn't allowed. */
   heard: Promise<string | undefined>;
-  /** Ends the recording, which is still recognized. */
+  /** Ends the recording. The recorded words are still recognized. */
   stop: () => void;
 }
 

@@ -37,7 +37,7 @@ export type State =
   | "watching" // the viewer sees the list without opening; senders start here
   | "gone" // emptied
   | "expired"
-  | "refused" // this viewer may not open it, or not now
+  | "refused" // the viewer may not open the packet, at least not now
   | "missing";
 
 /** Whether the contents are shown instead of the cover. */

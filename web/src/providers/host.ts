@@ -1,4 +1,4 @@
-/** The host's own wallet, in which its users pay. Their token identifies the account. */
+/** The host's own wallet, in which users pay. A user's token identifies the account. */
 
 import type { Provider } from "./provider.ts";
 

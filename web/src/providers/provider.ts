@@ -1,4 +1,4 @@
-/** A payment provider on the page. A missing part means that the provider does not support it. */
+/** Features of a payment provider on the page. The provider does not support a feature that is missing. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import type { Config } from "../config.ts";
@@ -33,7 +33,7 @@ export interface App {
 
 /** Sharing from the app's menu, which a page can't open. */
 export interface Sharing {
-  /** Sets the menu's card for a packet: never an amount, and no details of an exclusive packet. */
+  /** Sets the menu's card for a packet. It never shows an amount or the details of an exclusive packet. */
   setCard(client: Client, shared: Shared, link: string): Promise<void>;
   /** Sets the menu's card for a view without a packet. */
   setLinkCard(client: Client, title: string, text: string, link: string): Promise<void>;
@@ -52,7 +52,7 @@ export interface SilentSignIn {
 export interface AppPayment {
   /** Returns the link of the QR code that another device scans. */
   codeOf(payment: Schemas["Payment"]): string | null | undefined;
-  /** Returns whether the payment was created for the app's own payment form. */
+  /** Returns whether the payment was created for the payment form of the provider's app. */
   isForApp(payment: Schemas["Payment"]): boolean;
   pay(payment: Schemas["Payment"]): Promise<void>;
 }

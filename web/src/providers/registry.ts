@@ -7,7 +7,7 @@ import { wechat } from "./wechat/provider.ts";
 
 export const PROVIDERS: Record<Channel, Provider> = { wechat, host };
 
-/** Returns the deployment's providers of payments and withdrawals. Without one, the page has no wallet. */
+/** Returns the deployment's providers of payments and withdrawals. Without a provider, the page has no wallet. */
 export function channelsOf(config: Config | undefined): Channel[] {
   return (Object.keys(PROVIDERS) as Channel[]).filter((channel) => config?.channels?.includes(channel));
 }
@@ -17,7 +17,7 @@ export function appHere(): App | undefined {
   return Object.values(PROVIDERS).find(({ app }) => app?.isHere())?.app;
 }
 
-/** Returns the provider of the sign-in, if any. */
+/** Returns the sign-in provider, if any. */
 export function signInProvider(config: Config | undefined): Provider | undefined {
   const kind = config?.auth.kind;
   return kind === undefined || kind === "dev" || kind === "oidc" ? undefined : PROVIDERS[kind];

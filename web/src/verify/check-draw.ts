@@ -1,4 +1,4 @@
-/** Check of one draw against the proof of its day. */
+/** Check of one draw against the day's proof. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";

@@ -15,7 +15,7 @@ export interface Verdict {
   state: "true" | "false" | "partly";
   commitment: string;
   isCommitmentTrue: boolean;
-  /** Undefined if this device noted no commitment before. */
+  /** Undefined if this device has not stored the commitment before. */
   isNotedTrue: boolean | undefined;
   amounts: number[];
   isSumTrue: boolean;

@@ -22,7 +22,7 @@ type Game = "rain" | "lottery";
 const DAY_MS = 86_400_000;
 /** Milliseconds between polls of a running campaign. The CDN caches the answer. */
 const LOOK_MS = 8000;
-/** The API shows the packet ids of a round from three seconds before its start. Clients spread their reads over one second. */
+/** The API shows the packet ids of a round three seconds before its start. Clients spread their reads over one second. */
 const IDS_AHEAD_MS = 3000;
 const IDS_SPREAD_MS = 1000;
 /** Milliseconds between polls while a round is planned. */
@@ -43,7 +43,7 @@ export class CampaignView extends View {
   };
   declare campaignId: string;
   declare campaign: Schemas["Campaign"] | undefined;
-  /** The user's shares of the rain. */
+  /** The user's shares from the rain. */
   declare catches: Catches;
   declare game: Game | undefined;
   readonly #opened = new Set<Game>();
@@ -86,7 +86,7 @@ export class CampaignView extends View {
     const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
     const games = this.#gamesOf(campaign);
     await Promise.all(games.map((game) => modules[game]()));
-    // An inviter's link and a notice of a prize open the lottery.
+    // An inviter's link and a notice about a prize open the lottery.
     const isLottery = new URLSearchParams(location.search).has("inviter") || location.hash === "#prizes";
     // A rain that starts later must not replace the lottery.
     if (isRead) this.game ??= preview()?.game ?? (isLottery ? games.at(-1) : games[0]);
@@ -120,7 +120,7 @@ export class CampaignView extends View {
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
-  /** Returns the time of the next poll. Players of a rain poll once for its ids and once, after the end, for its podium. */
+  /** Returns the time of the next poll. Players of a rain poll once for its packet ids and, after its end, once for its podium. */
   #nextLookMs({ rains }: Schemas["Campaign"]): number {
     // The last answer lacks the podium of a round that ended after it.
     const round = rains.find(({ ends_at_ms: endMs }) => endMs > this.#askedAtMs);
@@ -210,7 +210,7 @@ export class CampaignView extends View {
     this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
-  /** Returns the games. The rain comes first because it is short, and stays after its end for the user's catches. */
+  /** Returns the games. The rain comes first because it is short, and stays after its end to show the user's shares. */
   #gamesOf(campaign: Schemas["Campaign"]): Game[] {
     if (!campaign.prizes.length) return ["rain"];
     return this.#hasRain ? ["rain", "lottery"] : ["lottery"];

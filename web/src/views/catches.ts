@@ -1,4 +1,4 @@
-/** Shares of a campaign's rain that the user has, including those caught on another device. */
+/** Shares that the user has from a campaign's rain, including those caught on another device. */
 
 import type { Client, Schemas } from "../api/client.ts";
 
@@ -14,7 +14,7 @@ export async function catchesOf(client: Client, campaign: Schemas["Campaign"]): 
   for (let pages = 0; pages < PAGES_MAX && cursor !== null; pages++) {
     const page: Schemas["Received"] = await client.get(`/me/received?${new URLSearchParams(cursor ? { cursor } : {})}`);
     for (const item of page.items) {
-      // A cash prize is also a packet of the campaign.
+      // Cash prizes are also packets of the campaign.
       if (item.campaign_id === campaign.campaign_id && !item.prize_id) catches.set(item.packet_id, item.amount_fen);
     }
     const isOlder = page.items.some((item) => item.at_ms < campaign.starts_at_ms);

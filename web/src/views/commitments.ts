@@ -10,7 +10,7 @@ interface Noted {
 
 const slot = (packetId: string) => `redpacket.commitment.${packetId}`;
 
-/** Stores the first commitment that this device sees for a packet. A later one doesn't replace it. */
+/** Stores the first commitment that this device sees for a packet. A later commitment doesn't replace it. */
 export function note(packetId: string, commitment: string): void {
   if (device.getItem(slot(packetId))) return;
   const seen: Noted = { commitment, at_ms: now() };

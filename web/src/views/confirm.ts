@@ -1,4 +1,4 @@
-/** Confirmation on the host's page, by a PIN or a passkey, before money leaves the balance. */
+/** Confirmation on the host's page, with a PIN or a passkey, before money leaves the balance. */
 
 import { newKey } from "../api/keys.ts";
 import { Problem } from "../api/problems.ts";
@@ -19,7 +19,7 @@ interface Waiting {
   askedAtMs: number;
 }
 
-/** Redirects to the host, which redirects back with the state. Returns if the user comes back without the state. */
+/** Redirects to the host, which redirects back with the state. Returns only if the user goes back without confirming. */
 export async function askHost(url: string, deed: string, body: object, fen: number): Promise<void> {
   const { sub } = session.person ?? {};
   const waiting: Waiting = { state: newKey(), deed, body, sub, askedAtMs: now() };

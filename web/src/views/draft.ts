@@ -1,4 +1,4 @@
-/** Typed values of the send form, and the request body made from them. */
+/** Values in the send form, and the request body made from them. */
 
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
@@ -9,14 +9,14 @@ import { now } from "../now.ts";
 export interface Draft {
   kind: "lucky" | "equal";
   split: string;
-  /** The total of a lucky packet, or the amount of each share of an equal one. */
+  /** Total of a lucky packet, or the amount of each share of an equal packet. */
   amount: string;
   count: string;
   greeting: string;
   life: string;
   /** Local date and time of the start. Empty means now. */
   starts?: string;
-  /** Anyone with the link, the first user who opens it, or the chosen users. */
+  /** Anyone with the link, the first user who opens the link, or the chosen users. */
   audience: "all" | "one" | "some";
   /** Tokens of users chosen from a list. */
   people: string[];
@@ -25,7 +25,7 @@ export interface Draft {
   passphrase?: string;
   two_step?: string;
   sealed?: string;
-  /** A picture from the gallery, or an uploaded one. */
+  /** Path of a gallery picture or an uploaded picture. */
   cover?: string;
   /** URL of a picture on another host. It takes precedence. */
   cover_link?: string;

@@ -1,4 +1,4 @@
-/** Early end of the sender's own packet. */
+/** Lets senders end their own packets early. */
 
 import { html } from "lit";
 
@@ -8,7 +8,7 @@ import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { ask } from "./ask.ts";
 
-/** Maximum repeats of an end with an unknown outcome. Ending is idempotent. */
+/** Maximum number of retries of a request to end a packet, which is idempotent. */
 const REPEATS = 6;
 
 /** Asks the sender for consent and ends *packet*. Returns whether it did. */

@@ -13,7 +13,7 @@ import { atMost, problemView, typed, View } from "./view.ts";
 
 const SEALS = ["fu", "xi", "lu", "shou", "cai", "an", "chun", "long"] as const;
 
-/** Opens the sheet. If *isOffered*, it stays closed for users who already have a name. */
+/** Opens the sheet. If *isOffered*, the sheet stays closed for users who already have a name. */
 export async function askFace(isOffered = false): Promise<void> {
   const me = await session.client.get("/me");
   session.noteFace(me);
@@ -48,7 +48,7 @@ class FaceSheet extends Sheet {
   override connectedCallback(): void {
     super.connectedCallback();
     const { avatar_url, nickname } = this.me;
-    // The API takes a path for pictures on the page's own origin.
+    // For pictures on the page's own origin, the API expects a path.
     this.picture = (avatar_url ?? session.person?.picture ?? "").replace(location.origin, "");
     this.own = this.picture.startsWith("/seals/") ? "" : this.picture;
     this.nickname = isNameless(this.me) ? "" : nickname;

@@ -12,7 +12,7 @@ let noteCount = 0;
 /** Callbacks that remove the error shown at a field. */
 const told = new WeakMap<Field, () => void>();
 
-/** Shows each error of *problem* at its field in *root*, and focuses the first. Returns whether there is one. */
+/** Shows each error of *problem* at its field in *root*, and focuses the first. Returns whether it shows any. */
 export function markFields(root: ParentNode, { code, errors }: Problem): boolean {
   let first: Field | undefined;
   for (const { field: name, message } of errors) {
@@ -21,7 +21,7 @@ export function markFields(root: ParentNode, { code, errors }: Problem): boolean
     tell(field, textOf(name, message) ?? problemText(code));
     first ??= field;
   }
-  // Focus later: a field that is disabled during the request can't be focused yet.
+  // Focus later, because a field that is disabled during the request can't be focused yet.
   setTimeout(() => first?.focus());
   return first !== undefined;
 }
@@ -42,7 +42,7 @@ addEventListener(
     event.preventDefault();
     const field = event.target as Field;
     tell(field, ruleOf(field));
-    // The event fires for each invalid field in turn. Only the first gets the focus.
+    // The event fires for each invalid field in turn. Focus only the first field.
     if (isTelling) return;
     isTelling = true;
     field.focus();

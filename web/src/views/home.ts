@@ -21,7 +21,7 @@ type Page = Packets | Schemas["Transfers"];
 
 const TABS: Tab[] = ["received", "sent", "transfers"];
 const FIRST_YEAR = 2026;
-/** Transfer kinds with their own texts. An unknown kind shows as "other". */
+/** Transfer kinds with their own texts. Unknown kinds are shown as "other". */
 const KINDS = "deposit send settle refund payment withdrawal withdrawal_returned campaign_money".split(" ");
 
 export class Home extends View {
@@ -220,7 +220,7 @@ export class Home extends View {
   }
 }
 
-/** Renders the number of unread notices. The API counts only those on the first page. */
+/** Renders the number of unread notices. The API counts only the notices on the first page. */
 function badgeView(count: number) {
   const shown = count > 9 ? "9+" : String(count);
   return html`<i class="badge"><span aria-hidden="true">${shown}</span><span class="unseen">${t("unread", { n: shown })}</span></i>`;

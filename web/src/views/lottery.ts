@@ -101,7 +101,7 @@ export class Lottery extends View {
         this.#readDraws(),
       ]);
       this.myToken = me.user_token;
-      // Repeat a draw whose answer was lost in a reload.
+      // Retry a draw whose answer was lost in a reload.
       if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
     });
   }

@@ -1,4 +1,4 @@
-/** The sheet that asks for consent, shows the progress of a money movement, and then its receipt. */
+/** The sheet that asks for consent to a money movement, and then shows its progress and receipt. */
 
 import { html, nothing } from "lit";
 
@@ -61,7 +61,7 @@ export async function move<Made>(deed: Deed<Made>, isAgreed = false, balanceFen 
     return await deed.work(() => (sheet.state = "repeating"));
   } catch (error) {
     if (!topUp || problemOf(error).code !== "insufficient_funds") throw error;
-    // Another write has used the balance in the meantime.
+    // Another write has used the balance in the meantime, so offer a top-up.
     sheet.balanceFen = noteBalance((await session.client.get("/me")).balance_fen);
     sheet.state = "short";
     await lack(sheet, topUp);
@@ -77,7 +77,7 @@ async function lack(sheet: MoneySheet, topUp: (order: Order) => Promise<unknown>
   if (order) await topUp(order);
 }
 
-/** Shows the result, with a link to it. */
+/** Shows the receipt of a money movement, with *link*. */
 export function showReceipt(shown: Shown, link: { href: string; text: string }): void {
   show(shown, "done").link = link;
 }

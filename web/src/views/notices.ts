@@ -15,7 +15,7 @@ import "./user.css";
 type Page = Schemas["Notices"];
 type Notice = Page["items"][number];
 
-/** Icons of the known kinds of notices. An unknown kind shows as "other". */
+/** Icons of the known kinds of notices. Unknown kinds are shown as "other". */
 const SIGNS: Record<string, string> = {
   packet_emptied: "🧧",
   packet_refunded: "↩️",
@@ -28,7 +28,7 @@ const SIGNS: Record<string, string> = {
 
 export class Notices extends View {
   static override properties = { ...View.properties, page: { state: true } };
-  /** All loaded items. The first `unread` ones are marked. */
+  /** All loaded notices. The first `unread` notices are marked. */
   declare page: Page | undefined;
 
   override connectedCallback(): void {
@@ -49,7 +49,7 @@ export class Notices extends View {
     const [first, { page }] = [await this.#read(), this];
     const known = new Set(page?.items.map((item) => JSON.stringify(item)));
     const items = first.items.filter((item) => !known.has(JSON.stringify(item)));
-    // Without a common item, the pages may have a gap between them.
+    // If the pages have no common item, there may be a gap between them.
     if (!page || items.length === first.items.length) this.page = first;
     else this.page = { ...page, items: [...items, ...page.items], unread: items.length + page.unread };
   }

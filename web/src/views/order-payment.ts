@@ -1,4 +1,4 @@
-/** Order of a payment after the user's consent; then the page opens the payment. */
+/** Orders a payment after the user's consent, and opens the payment's page. */
 
 import type { AnswerOf, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
@@ -11,7 +11,7 @@ import { move, type Rows } from "./money.ts";
 
 export type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
-/** Maximum repeats of an order with an unknown outcome, all with the same key. */
+/** Maximum number of retries of an order whose outcome is unknown, all with the same key. */
 const REPEATS = 12;
 
 /** Orders a payment. Returns whether the user agreed. *isAgreed* continues an order that a reload interrupted. */

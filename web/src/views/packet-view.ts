@@ -43,7 +43,7 @@ export class PacketView extends View {
     if (matchMedia(WIDE).matches) void this.#drawCode();
   }
 
-  /** Draws a QR code for phones, for which a wide screen has room. */
+  /** Draws a QR code for phones. Only wide screens have room for it. */
   async #drawCode(): Promise<void> {
     const { codeOf } = await import("./qr.ts");
     this.code = await codeOf(location.origin + location.pathname + location.search, f("scan_to_open"));

@@ -70,7 +70,7 @@ export class PaymentView extends View {
     return payment.status === "pending" ? ASK_MS : undefined;
   }
 
-  /** Opens the form of the provider's app, if the payment was made for it. */
+  /** Opens the payment form of the provider's app, if the payment was created for it. */
   readonly #pay = () => {
     const payment = this.payment!;
     const made = PROVIDERS[payment.channel].payment;

@@ -1,4 +1,4 @@
-/** Download of a drawn picture as a PNG file. In a provider's app, the page shows it for a long press instead. */
+/** Download of a drawn picture as a PNG file. In a provider's app, the page shows the picture for a long press instead. */
 
 import { appHere } from "../providers/registry.ts";
 

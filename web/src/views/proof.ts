@@ -12,7 +12,7 @@ import type { Verdict } from "../verify/packet.ts";
 import { noted } from "./commitments.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
-/** Maximum number of shares to verify. More take seconds on a phone. */
+/** Maximum number of shares to verify. More shares would take seconds on a phone. */
 const COUNT_MAX = 10_000;
 const SHOWN_MAX = 20;
 const SIGNS = { true: "✓", false: "✕", partly: "?" };

@@ -22,7 +22,7 @@ const LINGER_MS = 2000;
 const CLAIM_REPEATS = 8;
 /** States of a packet that has no share left for this user. */
 const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
-/** Returns whether *code* concerns only one packet. Other refusals concern the whole campaign. */
+/** Returns whether *code* concerns only one packet. All other refusals concern the whole campaign. */
 const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
 type Round = Schemas["RainRound"];
@@ -136,7 +136,7 @@ export class Rain extends View {
   override willUpdate(): void {
     if (!this.#isPlaying) return;
     if (["paused", "ended"].includes(this.campaign.state)) this.#end();
-    // A planned round has the same length for all users.
+    // Never shorten a planned round, because it has the same length for all users.
     else if (this.#planned) return;
     // Let the user see the last share before the round ends.
     else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, performance.now() + LINGER_MS);
@@ -144,7 +144,7 @@ export class Rain extends View {
 
   override render() {
     const isRound = this.#isPlaying;
-    // The note about a pause is below, and stays until the pause ends.
+    // During a pause, the note below stays instead of the result.
     const isOver = this.phase === "over" && this.campaign.state !== "paused";
     return html`
       <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>
@@ -152,7 +152,7 @@ export class Rain extends View {
     `;
   }
 
-  /** Renders the best claims of the last round. They arrive with the campaign's next poll. */
+  /** Renders the best claims of the last round, which arrive with the campaign's next poll. */
   #podium() {
     const podium = this.campaign.rains.findLast((round) => round.podium.length)?.podium;
     if (!podium || this.#isPlaying) return nothing;

@@ -10,7 +10,7 @@ import { loadingView, problemView, View } from "./view.ts";
 
 type Person = Pick<Schemas["ShownPerson"], "user_token" | "nickname" | "avatar_url">;
 
-/** Maximum packets to search in each list. CLAIMS is the maximum claims to read from one packet. */
+/** Maximum number of packets to search in each list. CLAIMS is the maximum number of claims to read from each packet. */
 const PACKETS = 4;
 const CLAIMS = 20;
 const PEOPLE_MAX = 24;

@@ -22,11 +22,11 @@ import { atMost, boneView, problemView, View } from "./view.ts";
 import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
-/** Maximum repeats of a send with an unknown outcome, all with the same key. */
+/** Maximum number of retries of a send whose outcome is unknown, all with the same key. */
 const REPEATS = 12;
 /** Maximum share in fen if the deployment configures none. */
 const SHARE_FEN_MAX = 20_000;
-/** Storage key of the typed values, which are restored after a payment. */
+/** Storage key of the form's values, which are restored after a payment. */
 const SLOT = "draft";
 
 export class Send extends View {
@@ -364,8 +364,8 @@ export class Send extends View {
         return await session.client.ask("POST", "/packets", { body, key, repeats: REPEATS, onRepeat });
       } catch (error) {
         const { isUncertain, code } = problemOf(error);
-        // After an unknown outcome keep the key, so that a repeat can't pay twice. Also keep it for the
-        // repeat after a sign-in.
+        // After an unknown outcome, keep the key, so that a retry can't pay twice. Also keep it for the retry after a
+        // sign-in.
         if (!isUncertain && code !== "unauthorized") session.writes.end("send");
         throw error;
       }
@@ -386,7 +386,7 @@ export class Send extends View {
     if (this.problem?.retryAfterS) this.#wait(this.problem.retryAfterS);
   }
 
-  /** Returns the lines of the sheet about a send. */
+  /** Returns the title and rows of the sheet that asks for consent to a send. */
   #summary({ kind, count, total_fen, recipients, pay_with, expires_in_s = 0, starts_at_ms }: Partial<Schemas["SendBody"]>) {
     const audience = recipients ? t("audience_some") : t(count === 1 ? "audience_one" : "audience_all");
     const balance = this.balanceFen === undefined ? "" : t("balance_is", { amount: spoken(this.balanceFen) });

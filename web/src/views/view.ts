@@ -44,7 +44,7 @@ export class View extends LitElement {
 
   /** Reloads the shown data, without hiding it, when the reader returns to the page. */
   async refresh(): Promise<void> {
-    // By default, do nothing: views without data, and views that poll.
+    // Do nothing by default, for views without data and views that poll.
   }
 
   /** Runs *work* and shows its problem, if any. */

@@ -51,7 +51,7 @@ export class Wallet extends View {
   declare isBusy: boolean;
   declare waitUntilMs: number;
   declare links: Partial<Record<Channel, Schemas["Binding"]>>;
-  /** Typed amounts, which the buttons show in formatted form. */
+  /** Amounts in the fields, which the buttons show formatted. */
   declare amounts: Partial<Record<Deed, string>>;
   readonly #poll = new Poll({
     ask: async () => {
@@ -83,7 +83,7 @@ export class Wallet extends View {
       await this.updateComplete;
       this.querySelector(".is-named")?.scrollIntoView({ block: "center" });
       for (const { channel, account } of this.#accounts()) {
-        // Only with a query, because this loads the provider's module.
+        // Do this only if there is a query, because it loads the provider's module.
         if (location.search) await account.bind(session.client, session.config!);
         this.links = { ...this.links, [channel]: await account.find(session.client) };
       }
@@ -153,7 +153,7 @@ export class Wallet extends View {
     const isOff = this.isBusy || performance.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
-      // An error about the previous amount does not apply to the new one.
+      // An error about the previous amount does not apply to the new amount.
       this.problem = undefined;
       const amount = typed(event.target, "amount");
       const amountFen = parseAmount(amount);
@@ -212,7 +212,7 @@ export class Wallet extends View {
     });
   }
 
-  /** Returns the error of a typed amount, or "" if it is valid. */
+  /** Returns the error in *amount*, or "" if it is valid. */
   #wrong(deed: Deed, amount: string): string {
     const problem = amountProblem(amount);
     if (problem) return t(problem, { text: plainAmount(amount) });
@@ -234,7 +234,7 @@ export class Wallet extends View {
     this.problem = undefined;
   };
 
-  /** Starts a payment or withdrawal. *isAgreed* continues one that a reload interrupted or the host confirmed. */
+  /** Starts a payment or withdrawal. *isAgreed* continues an order that a reload interrupted or the host confirmed. */
   async #start(deed: Deed, body: Order, isAgreed = false): Promise<boolean> {
     this.isBusy = true;
     try {

@@ -19,7 +19,7 @@ const TURNS = 5;
 const SPIN_MS = 4200;
 const COLOURS = ["#c8182f", "#f3d08a"];
 const INKS = ["#fdeccb", "#6b1a10"];
-/** Minimum number of segments. Fewer look like a pie chart. */
+/** Minimum number of segments. With fewer segments, the wheel looks like a pie chart. */
 const SEGMENTS_MIN = 6;
 const LIGHTS = Array.from({ length: 24 }, (_, place) => (place * Math.PI) / 12);
 
@@ -33,7 +33,7 @@ export class Wheel extends View {
   declare isSpinning: boolean;
   #angle = 0;
 
-  /** The sectors, repeated until there are enough, and an even number of them for the two colors. */
+  /** The sectors, repeated until there are enough for a wheel, and an even number for the two colors. */
   get #segments(): Sector[] {
     const sectors = [...this.sectors];
     while (sectors.length < SEGMENTS_MIN || sectors.length % 2) sectors.push(...this.sectors);

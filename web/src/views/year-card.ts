@@ -13,7 +13,7 @@ export interface Year {
   largest: Item | undefined;
 }
 
-/** Maximum pages to search for the largest share. */
+/** Maximum number of pages to search for the largest share. */
 const PAGES_MAX = 20;
 
 /** Loads the totals of a year, or of all years if *year* is empty. */
@@ -35,7 +35,7 @@ function largestOf(items: Item[]): Item | undefined {
   return items.reduce<Item | undefined>((best, item) => (best && best.amount_fen >= item.amount_fen ? best : item), undefined);
 }
 
-/** Returns the lines of the card: a label and its value. */
+/** Returns the lines of the card, each with a label and a value. */
 export function linesOf({ received, sent, largest }: Year): [string, string][] {
   const lines: [string, string][] = [
     [t("year_received", { n: received.count }), money(received.total_fen)],

@@ -17,7 +17,7 @@ export interface Translated {
   translateResult?: string;
 }
 
-/** A link's preview in a chat or the timeline. */
+/** Preview of a link in a chat or the timeline. */
 export interface ShareCard {
   title: string;
   desc: string;

@@ -7,7 +7,7 @@ import { jsSdk, type ShareCard } from "./sdk.ts";
 
 const PICTURE = "/share.png";
 
-/** Returns the card of a packet's link: never an amount, and no details of an exclusive packet. */
+/** Returns the card of a packet's link. It never shows an amount or the details of an exclusive packet. */
 export function cardOf({ is_exclusive, greeting, nickname, cover_url }: Shared, link: string): ShareCard {
   const imgUrl = location.origin + PICTURE;
   if (is_exclusive) return { title: w("card_title"), desc: w("card_neutral"), link, imgUrl };
@@ -30,7 +30,7 @@ async function give(client: Client, { desc, ...card }: ShareCard): Promise<void>
     wx.updateAppMessageShareData({ ...card, desc });
     wx.updateTimelineShareData(card);
   } catch {
-    // The menu works without it.
+    // WeChat's menu works without the card.
   }
 }
 

@@ -20,7 +20,7 @@ interface Journey {
 /** Returns the URL at which WeChat identifies the user. WeChat redirects back to *path* on this origin. */
 export function authorizationUrl(config: Config, path: string, state: string, scope = "snsapi_base"): string {
   const { app_id, authorize_url } = partOf(config);
-  // WeChat may return to another browser, which lacks the cookie of a tester of staging.
+  // WeChat may return to another browser, which lacks a staging tester's cookie.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
   const question = new URLSearchParams({
     appid: app_id,
@@ -52,7 +52,7 @@ export async function arrive(client: Client): Promise<Arrival | undefined> {
   const { state, path } = JSON.parse(noted) as Journey;
   const answer = new URLSearchParams(location.search);
   const code = answer.get("code");
-  // A different state means another person's code, which would sign this user in to that person's account.
+  // A different state means another person's code, which would sign this user in to that person's account
   if (!code || answer.get("state") !== state) return { path, reason: "failed" };
   try {
     const ask = { body: { code }, repeats: REPEATS };
