@@ -20,11 +20,11 @@ def similarity(entered: str, phrase: str) -> int:
     from pypinyin import lazy_pinyin
     from rapidfuzz.fuzz import ratio
 
-    # Compare whole phrases, because part of a long transcript must not pass. Join the syllables
-    # so that typed pinyin (gongxifacai) matches. Round down: 79.9 is not 80.
+    # Compare whole phrases, because part of a long transcript must not pass.
+    # Join the syllables, so that pinyin without spaces (gongxifacai) matches.
     written = ratio(entered, phrase)
     spoken = ratio("".join(lazy_pinyin(entered)), "".join(lazy_pinyin(phrase)))
-    return int(max(written, spoken))
+    return int(max(written, spoken))  # Round down: 79.9 is less than 80.
 
 
 @cache

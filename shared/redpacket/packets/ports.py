@@ -1,4 +1,4 @@
-"""Packet ports: Protocols that other contexts use, or that have a double or a second adapter."""
+"""Packet ports: Protocols for other contexts, or with a test double or a second adapter."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ClaimCache(Protocol):
 class ShardCache(ClaimCache, Protocol):
     """Claim cache that stores a shard as a packet whose id is `shard_id`. Tests have a double.
 
-    Numbers count from 1 within a shard. A negative number is that of a share in another shard.
+    Numbers count from 1 within a shard. A negative number refers to a share of another shard.
     """
 
     def load(
@@ -126,7 +126,7 @@ class LoadTurns(Protocol):
     """Locks that let one caller repair the cache while others wait; tests have a double."""
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
-        """Return True to one caller per *life_ms*; it should reload owners that the cache lost."""
+        """Return True to one caller per *life_ms*, who should reload owners that the cache lost."""
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
         """Return True to the one caller that should load a shard within *life_ms*."""
@@ -136,7 +136,7 @@ class LoadTurns(Protocol):
 
 
 class Quotas(Protocol):
-    """Cached quota reservations, which reject most users at their quota without a ledger read.
+    """Cached quota reservations, so that most users at their limit cause no ledger read.
 
     The ledger decides. A lost or leftover reservation costs no user a share, because after FULL the
     caller reserves again with the ledger's count. Tests have a double.
@@ -205,7 +205,7 @@ class PacketScheduler(PacketReader, Protocol):
     def reschedule(
         self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
     ) -> None:
-        """Set an open prize packet's end unless a newer version set it, or *only_later* bars it."""
+        """Set an open prize packet's end. Newer versions win; *only_later* bars an earlier end."""
 
 
 class Pages(Protocol):

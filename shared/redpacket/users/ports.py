@@ -22,7 +22,7 @@ class Profile:
 
 
 class ProfileRepository(Protocol):
-    """Profiles, and the map from user ids to host ids. Reads are eventually consistent.
+    """Repository of profiles and host ids by user id. Most reads are eventually consistent.
 
     Packets, lottery and erasure use the Protocol.
     """

@@ -28,7 +28,7 @@ IS_THERE = "attribute_exists(pk)"
 
 
 class DynamoErasure:
-    """Eraser of personal data in rows; each method may be repeated."""
+    """Repository that erases personal data. Each method may be repeated."""
 
     def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo

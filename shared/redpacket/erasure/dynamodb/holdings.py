@@ -1,4 +1,4 @@
-"""Reader of a user's money and pending business. Callers check lists, which may lag, by counts."""
+"""Reader of a user's money and pending business. Lists may lag; counters reveal missing items."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DynamoHoldings:
         )
 
     def unmark(self, user_id: str, sent_counts: Mapping[str, int], action: Action) -> bool:
-        """Remove the campaign mark of an empty account, if any, and log *action*.
+        """Remove an empty account's campaign mark, if there is one, and log *action*.
 
         Return False if the account has money, or if its yearly counters of sent packets are no
         longer *sent_counts*.

@@ -1,4 +1,4 @@
-"""User erasure: delete personal data and keep money rows under the user's pseudonym.
+"""User erasure: delete personal data, and keep rows about money under the user's pseudonym.
 
 Counters, which transactions maintain, show whether a list is complete, so that a stale index can't
 hide money.

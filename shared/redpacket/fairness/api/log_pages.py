@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOG_CACHING = ("public, max-age=1",)
 PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
-"""Cache headers of proofs: for the newest head, and for a given size, where they never change."""
+"""Cache headers for proofs: for the newest head, which changes, and for a given size."""
 
 NOTE, TILE = "text/plain; charset=utf-8", "application/octet-stream"
 
@@ -73,7 +73,7 @@ def from_of(text: str) -> int:
 
 
 def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
-    """Show entries from *cursor* on, with the signed head."""
+    """Show the entries from index *cursor* on, with the signed head."""
     signed, entries = read_entries(
         cursor_of(request), LIMIT_MAX, log=containers.fairness.public_log
     )

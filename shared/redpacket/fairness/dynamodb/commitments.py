@@ -51,7 +51,7 @@ class DynamoCommitments:
 
 
 def note_commitment(table: str, commitment: Commitment) -> list[Operation]:
-    """Return the write that stores a commitment, for the transaction that stores its subject."""
+    """Return the write that stores a commitment, for its packet's or campaign's transaction."""
     return [
         put(
             table,

@@ -6,7 +6,7 @@ from zlib import crc32
 
 
 def commitment(id_hash: str) -> dict[str, str]:
-    """Return the key of a commitment and its log index in CommitmentsTable."""
+    """Return the CommitmentsTable key of the row with a commitment and its log index."""
     return {"pk": id_hash}
 
 
@@ -20,12 +20,12 @@ def commitment_shard(id_hash: str) -> int:
 
 
 LOG_END = {"pk": "head", "sk": "end"}
-"""LogTable key of the log's current end. An append fails if the end has changed since its read."""
+"""LogTable key of the log's current end. An append fails if the end changed since it was read."""
 
 LOG_HEAD = {"pk": "head", "sk": "signed"}
 
 LOG_ENTRIES_PER_ROW = 128
-"""Entries of a full row, 20 KB. Longer rows make appends of few entries more expensive. Shorter
+"""Entries in a full row of 20 KB. Longer rows make appends of few entries more expensive. Shorter
 rows reduce the entries per append, because a transaction has at most 100 rows.
 """
 

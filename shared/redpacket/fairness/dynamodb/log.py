@@ -91,7 +91,7 @@ class DynamoLog:
     def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
         """Store the index (place) of each id's entry, for at most PLACES_MAX ids.
 
-        Return the ids that have a different stored index or no commitment. May be repeated.
+        Return the ids that have a different stored index or no commitment. Calls may be repeated.
         """
         writes = [self._place(id_hash, index) for id_hash, index in places]
         if self._dynamo.try_transact([*chain(*writes)]):
@@ -175,7 +175,7 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _over(table: str, row: Row, before: LogHead | None) -> Operation:
-    """Return the write of a row. The stored row must have *before*, or must not exist if None."""
+    """Return the write of a row that fails unless the row has *before*, or is absent if None."""
     if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)

@@ -28,7 +28,7 @@ class DrawDay:
 
 
 def day_at(timezone: str, at_ms: int) -> DrawDay:
-    """Return the day of *at_ms* in a time zone."""
+    """Return the day that contains *at_ms* in a time zone."""
     zone = _zone(timezone)
     local = datetime.fromtimestamp(at_ms / 1000, zone)
     first = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
@@ -60,7 +60,7 @@ def chain_commitment(campaign_id: str, seed: bytes, day: str) -> str:
 
 
 def days_of_chain(day: str) -> int:
-    """Return the number of chain days up to *day*. Raises ValueError outside the chain."""
+    """Return the number of chain days up to *day*. Raises ValueError if it is not one of them."""
     if not _DAY.fullmatch(day):
         raise ValueError(f"{day} is not a day")
     # strptime's import would slow down a cold start.

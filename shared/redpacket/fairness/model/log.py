@@ -52,13 +52,13 @@ class NotedCommitment:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """State of the log at one time: the number of entries, and their root in hex."""
+    """State of the log at a point in time: the number of entries, and their root in hex."""
 
     size: int
     root: str
 
     def text(self, public_key: bytes) -> str:
-        """Return the signed text, a checkpoint (C2SP tlog-checkpoint)."""
+        """Return the text to sign: a checkpoint (C2SP tlog-checkpoint)."""
         root = b64encode(bytes.fromhex(self.root)).decode()
         return f"{origin_of(public_key)}\n{self.size}\n{root}\n"
 

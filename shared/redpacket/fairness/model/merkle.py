@@ -87,7 +87,7 @@ def _split(first: int, last: int) -> int:
 
 
 def inclusion_ranges(index: int, size: int) -> list[Range]:
-    """Return the ranges whose hashes prove that a leaf is in a tree, from its sibling upwards."""
+    """Return the ranges whose hashes prove that a leaf is in a tree, from its sibling upward."""
     first, last = 0, size
     path: list[Range] = []
     while last - first > 1:
@@ -102,9 +102,9 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 
 
 def consistency_ranges(old: int, new: int) -> list[Range]:
-    """Return the ranges whose hashes prove that *new* leaves begin with *old* ones.
+    """Return the ranges whose hashes prove that a tree of *new* leaves extends one of *old* leaves.
 
-    The list is empty if no proof is necessary, for an empty or unchanged tree.
+    The list is empty if the old tree is empty or unchanged, because no proof is then necessary.
     """
     if old in (0, new):
         return []

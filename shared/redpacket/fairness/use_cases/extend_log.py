@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from redpacket.fairness.ports import HeadSigner
 
 BATCH_MAX = 2_048
-"""Maximum entries per append. With their nodes, they take at most 100 rows up to 2^31 entries."""
+"""Maximum entries per append; with nodes, at most 100 rows in a log of up to 2^31 entries."""
 
 LISTED_MAX = BATCH_MAX
 
@@ -120,8 +120,8 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             entry.id_hash: placed[entry.id_hash] for entry in entries if entry.id_hash in placed
         }
         for id_hash, index in places.items():
-            # The commitment's row was overwritten. Remove it from the list of pending ones;
-            # reconciliation later compares the row with the log entry.
+            # The commitment's row was overwritten. Store its index again, so that it stops waiting.
+            # Reconciliation later compares the row with the log entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
             ports.log.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]

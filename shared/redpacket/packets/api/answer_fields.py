@@ -69,7 +69,7 @@ IsLuckiest = Annotated[
 ]
 GivenThanks = Annotated[
     common.Word | None,
-    about("Emoji with which the claimer thanked the sender; null without one.", None),
+    about("Emoji with which the claimer thanked the sender; null without an emoji.", None),
 ]
 ThanksText = Annotated[
     str | None, about("Text of the thanks; null without a text and after its removal.", "谢谢老板")

@@ -120,7 +120,7 @@ _ADVICE = "Send more, smaller shares, or deposit the money: another operator can
 
 
 _FEW_SHARES = 9
-"""A treasury packet with at most so many shares counts toward the limit: it may favor a few."""
+"""Maximum shares for which a treasury packet counts toward the limit: it could favor few users."""
 
 
 def spend_of(

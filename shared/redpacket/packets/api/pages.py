@@ -101,7 +101,7 @@ def preview_page(request: HttpRequest) -> HttpAnswer[str]:
 def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
     """Return an uploaded picture with headers that stop browsers from treating it as a page.
 
-    Raises PictureNotFound. Caches may keep a picture for an hour only: an operator may remove it.
+    Raises PictureNotFound. Caches keep a picture for at most an hour: operators may remove it.
     """
     picture = containers.packets.pictures.find(picture_id_of(request))
     if picture is None:
@@ -115,7 +115,7 @@ def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
 
 
 def _feed_caching(packet: Packet) -> str:
-    # Shortly after the close, an eventually consistent read may miss a final page.
+    # Shortly after a packet was closed, an eventually consistent read may miss a final page.
     is_settled = (
         containers.platform.clock.now_ms() - (packet.closed_at_ms or 0) > _PAGES_SEEN_AFTER_MS
     )

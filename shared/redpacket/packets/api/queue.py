@@ -86,8 +86,8 @@ def _message_of(text: str) -> dict[str, Any]:
 
 
 def _ref_of(message: dict[str, Any], sent_at_ms: int = _AT_MS_MAX) -> ShareRef:
-    # Parse by hand, because the schema library would double the cold start. Accept extra envelope
-    # fields from later versions, but reject extra body fields.
+    # Parse by hand, because the schema library would double the cold start.
+    # Accept extra envelope fields from later versions, but reject extra body fields.
     match message:
         case {
             "kind": "settle_claim",

@@ -50,7 +50,7 @@ def claim_place(next_no: int | None) -> str | None:
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
-    """Return a packet as sent, so that retries get the same; *ordered* is the payment order."""
+    """Return a packet as sent, so that retries get the same response; *ordered* is the payment."""
     view = {
         "packet_id": packet.packet_id,
         "status": "unpaid" if packet.payment_id else "open",
@@ -193,7 +193,7 @@ def record_view(record: Record, presenter: UserPresenter) -> packets.Record:
         "expires_at_ms": packet.expires_at_ms,
         "campaign_id": packet.rules.campaign_id,
         "emptied_in_ms": record.emptied_in_ms,
-        # Users see the last claim as the end of an emptied packet.
+        # For users, an emptied packet ends with the last claim.
         "closed_at_ms": None if packet.is_emptied else packet.closed_at_ms,
         "luckiest": claim(best) if best else None,
         "claims": [claim(share) for share in record.claims],
@@ -343,7 +343,7 @@ def _claimer(share: Share) -> User:
 
 
 def _counterparty(account: str) -> str:
-    """Return the counterparty, without internal user ids but with packet ids, which are public."""
+    """Return the counterparty without internal user ids; packet ids are known to the user."""
     if account == DEPOSITS:
         return "deposit"
     return account if packet_of(account) else account.partition(":")[0]

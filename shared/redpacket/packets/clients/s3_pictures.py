@@ -36,7 +36,7 @@ class S3Pictures:
     def find(self, picture_id: str) -> Picture | None:
         answer = self._call("get_object", Key=picture_id)
         content = answer["Body"].read() if answer else b""
-        # A compromised function could store a web page with its content type as a picture.
+        # Allow only picture types, because a compromised function could store a web page.
         is_picture = answer and answer["ContentType"] in PICTURE_TYPES
         return (
             Picture(content, answer["ContentType"]) if answer and is_picture and content else None
@@ -61,7 +61,7 @@ class S3Pictures:
         self._call("put_object_tagging", Key=picture_id, Tagging=tags)
 
     def blank(self, picture_id: str) -> None:
-        # No function may delete objects, so the rule for unused pictures deletes the empty object.
+        # No function may delete objects. The lifecycle rule deletes the empty object as unused.
         self._put(picture_id, Picture(b"", "application/octet-stream"), {}, _NEW)
 
     def _put(self, picture_id: str, picture: Picture, metadata: dict[str, str], state: str) -> None:

@@ -20,7 +20,7 @@ class DynamoClaims:
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
-        """Record a claim, or return whether the share, user, audience or *quota* prevents it."""
+        """Record a claim, or return which of share, user, audience and *quota* prevents it."""
         if share.claimer is None or share.status is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a claimer to record")
         user_id = share.claimer.user_id

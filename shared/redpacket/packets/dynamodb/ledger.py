@@ -59,7 +59,7 @@ class DynamoLedger:
 
     def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
         """Credit claims in one transaction; if it fails, return the claims that made it fail."""
-        # If a share's write fails, blame its claim; if a balance's does, blame the user's claims.
+        # Blame a failed share write on its claim, and a failed balance write on the user's claims.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
         for share, transfer in settlements:

@@ -98,7 +98,7 @@ class DynamoPages:
         return final, -partition
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to the sums displayed for a large packet until it closes; they may be inexact."""
+        """Add to the sums displayed for a large packet until it closes; the sums may be inexact."""
         self._dynamo.update(
             self._table,
             keys.settled_sums(packet_id),

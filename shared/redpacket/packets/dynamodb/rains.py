@@ -18,9 +18,7 @@ from redpacket.platform.idempotency import Request
 
 _ROUTE = "rain"
 _NEAR_READ = 1_000
-"""Maximum rounds to read near a planned rain. Fewer exist, because CROWD_MAX limits the rounds of
-each plan.
-"""
+"""Maximum rounds to read near a planned rain. Fewer exist, because CROWD_MAX keeps rounds apart."""
 
 
 class DynamoRains:
@@ -58,7 +56,7 @@ class DynamoRains:
     def list_rounds(
         self, campaign_id: str, after_ms: int, until_ms: int = AT_MS_MAX, limit: int = SHOWN_MAX
     ) -> list[Round]:
-        """Return funded rains' rounds that end in the period: the first to end, sorted by start."""
+        """Return the first *limit* rounds of funded rains that end in the period, by start."""
         rows = self._dynamo.query_some(
             self._table,
             limit,

@@ -81,14 +81,14 @@ class DynamoShares:
         return shares, -partition
 
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
-        """Return the claimer row of a user's share, eventually consistent."""
+        """Return the claimer row of a user's share from an eventually consistent read."""
         row = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id), is_strong=False)
         return items.claimer_of(row) if row else None
 
     def find_share_of(
         self, packet_id: str, user_id: str, *, is_strong: bool = True
     ) -> Share | None:
-        """Return the share that a user owns; if not *is_strong*, it may lack a new settlement."""
+        """Return the share that a user owns; if not *is_strong*, its settlement may be missing."""
         claimer = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id))
         if claimer is None:
             return None
@@ -114,7 +114,7 @@ class DynamoShares:
         )
 
     def mark_done(self, share: Share) -> None:
-        """Remove a settled claim that closed its packet from the sweep's list."""
+        """Remove a settled claim from the sweep's list."""
         self._dynamo.update(
             self._shares,
             keys.share(share.packet_id, share.share_no),

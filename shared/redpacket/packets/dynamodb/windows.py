@@ -48,7 +48,7 @@ class DynamoWindows:
         packet = items.packet_of(row)
         rules, ends_at_ms = packet.rules, packet.expires_at_ms
         if "asked_ends_at_ms" not in row and ends_at_ms < window.old_ends_at_ms:
-            # In a row from an earlier release, a sender chose any end before the campaign's end.
+            # In a row from an earlier release, an end before the campaign's is the sender's choice.
             rules = replace(rules, ends_at_ms=ends_at_ms)
         # An unloaded packet stays in the load list. Try both, because it may just have been loaded.
         return any(
@@ -66,7 +66,7 @@ class DynamoWindows:
 
     def _write(self, window: EditedWindow, expression: str, **named: Value) -> None:
         key, version = keys.edited_window(window.campaign_id), window.version
-        # A newer edit starts again at the campaign's first packet.
+        # A newer edit moves all packets again, starting with the first.
         self._dynamo.update(
             self._packets, key, expression, condition=IS_NEWEST, version=version, **named
         )

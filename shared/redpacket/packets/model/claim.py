@@ -39,7 +39,7 @@ class GrabStatus(StrEnum):
 class GrabOutcome:
     """The cache's answer to a grab; *share_no* is set for CLAIMED and ALREADY_CLAIMED.
 
-    *terms*, in stored form, is set for both of them, for PACKET_GATED, and for refusals if known.
+    *terms*, in stored form, is set for both, for PACKET_GATED and, if known, for refusals.
     *shard* is the shard to load after PACKET_NOT_LOADED or PACKET_ALTERED. If *is_certain* is
     false, the cache may have lost this user's share, so only the ledger may refuse the user.
     *is_last* means that the shard has no other share left. *is_closed* means that the packet grants

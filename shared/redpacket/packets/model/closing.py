@@ -30,7 +30,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
     is_whole = len(shares) == share_count
     if not is_whole or any(share.settled_at_ms is None for share in claimed):
         return None
-    # Include a shard's only claim, because claims of other shards may be compared with it.
+    # Include even a shard's only claim: `add_up` compares it with the claims of other shards.
     best = min(claimed, key=luck_of, default=None)
     return PacketEnd(
         claimed_count=len(claimed),

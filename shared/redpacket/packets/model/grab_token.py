@@ -1,7 +1,7 @@
 """The grab token, which admits a user from grab (抢) to open (拆).
 
-The packet's seed signs it, so it needs no storage, survives a cache flush, and is useless once the
-packet has ended.
+The packet's seed signs the token, so the token needs no storage and survives a cache flush. It is
+useless once the packet has ended.
 """
 
 from __future__ import annotations

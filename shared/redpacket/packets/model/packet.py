@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 class Opening(StrEnum):
-    """`one_step`: a grab takes a share; `two_step`: a grab (抢) admits, an open (拆) takes."""
+    """`one_step`: a grab takes a share; `two_step`: a grab (抢) admits, and an open (拆) takes."""
 
     ONE_STEP = "one_step"
     TWO_STEP = "two_step"
@@ -201,7 +201,7 @@ def shard_count(packet_id: str) -> int:
 
 
 def shard_of_share(packet_id: str, share_no: int) -> int:
-    """Return the shard of a share. Share numbers rotate over the shards, which empty evenly."""
+    """Return the shard of a share. Numbers rotate over the shards, so that all empty evenly."""
     return (share_no - 1) % shard_count(packet_id)
 
 
@@ -219,7 +219,7 @@ def other_shards(packet_id: str, user_id: str) -> list[int]:
 
 
 def shard_id(packet_id: str, shard: int) -> str:
-    """Return the id under which the cache stores a shard as its own packet."""
+    """Return the id under which the cache stores a shard like a packet."""
     return f"{packet_id}.{shard}"
 
 

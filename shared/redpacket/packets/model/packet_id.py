@@ -29,8 +29,8 @@ _TAG_BYTES = 6
 
 _KEY_LENGTH_MIN = 32
 
-# The id includes the number of shards, so that the id alone determines every key. Check an id
-# before building a key, because a brace would change the Redis slot.
+# The id includes the number of shards, so that the id alone determines every key.
+# Check an id before building a key, because a brace would change the Redis slot.
 PACKET_ID = re.compile(r"[A-Za-z0-9_-]{31}(~([2-9]|[1-5][0-9]|6[0-4]))?")
 
 _VERSION = re.compile("[A-Za-z0-9]")

@@ -37,7 +37,7 @@ ROUND_S_MAX = 600
 """Maximum length of a round in seconds."""
 
 NEAR_MS = SHOWN_AHEAD_MS + SHOWN_AFTER_MS + 1000 * ROUND_S_MAX
-"""Milliseconds before and after a rain in which users may see other rains' rounds beside it."""
+"""Milliseconds before and after a rain within which other rains' rounds may be visible with it."""
 
 PODIUM_MAX = 3
 """Maximum claims on a round's podium."""
@@ -74,7 +74,7 @@ def windows(starts_at_ms: int, seconds: int, rounds: int) -> list[Round]:
 
 
 def is_crowded(rounds: Collection[Round]) -> bool:
-    """Return whether users see too many rounds that end no later when one of *rounds* appears."""
+    """Return whether one of *rounds* appears beside too many visible rounds that end no later."""
     ends = sorted(each.ends_at_ms for each in rounds)
 
     def shown_count(each: Round) -> int:

@@ -28,7 +28,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 STATE = "#"
-"""Field with a packet's state (lua/lib/state.lua); all other fields are users."""
+"""Field with a packet's state (lua/lib/state.lua); all other fields are user ids."""
 
 _GATED = "!"
 """Mark after the terms: the packet has rules."""
@@ -39,7 +39,7 @@ _EMPTIED, _CLOSED = "E", "C"
 _REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, _CLOSED: GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
-"""Milliseconds that a key outlives its packet. A later grab loads the packet from the ledger again.
+"""Milliseconds for which a key outlives its packet. Later grabs load the packet from the ledger.
 
 The scripts derive the packet's end from the key's remaining life (lua/lib/open.lua).
 """
@@ -189,7 +189,7 @@ class RedisShards(Cache):
         )
 
     def _note_open(self, packet_id: str, head: _Head, outcome: GrabOutcome, now_s: float) -> None:
-        """Remember whether a packet that has just granted a share has more."""
+        """Remember whether a packet that has just granted a share has more shares."""
         if outcome.is_last:
             self._seen_open.pop(packet_id, None)
         elif outcome.status is GrabStatus.CLAIMED:

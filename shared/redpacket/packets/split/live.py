@@ -97,10 +97,10 @@ def _walk_of(terms: Terms) -> _Walk:
 def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[int]:
     left_count = units.count - block_no * WORDS_PER_BLOCK
     words = word_block(seed, block_no, min(left_count, WORDS_PER_BLOCK))
-    # This is the double mean (presplit.py) without a shuffle, so no position may be favored. Twice
-    # the mean rounds up with the probability of its fraction. If the cap is closer to the mean than
-    # the minimum is, draw the distance below the cap. The expected share is then exactly the mean
-    # of the remainder, and the remainder is always splittable.
+    # This is the double mean (presplit.py) without a shuffle, so it must favor no position.
+    # Twice the mean rounds up with the probability of its fraction.
+    # If the cap is closer to the mean than the minimum is, draw the distance below the cap.
+    # The expected share is then exactly the remainder's mean, and the rest can always be split.
     low, high = units.low, units.high - units.low
     left -= low * left_count
     amounts = array("Q")

@@ -38,8 +38,8 @@ def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
 
     The rounding slightly favors the last shares. The shuffle then removes this bias.
     """
-    # Every share gets the minimum. Draw the extra: up to twice its mean, and within the range that
-    # the later shares can absorb.
+    # Every share gets the minimum.
+    # Draw the extra: up to twice its mean, and within the range that later shares can absorb.
     low, high = units.low, units.high - units.low
     left = units.total - low * units.count
     amounts = array("Q")
@@ -68,8 +68,8 @@ def _base_double_mean(units: Units, words: Iterator[int]) -> array[int]:
 def _bell(units: Units, words: Iterator[int]) -> array[int]:
     """Draw each share from one of two slopes that meet at the mean, then repair the sum.
 
-    The root of a uniform number makes values near the mean likelier. Each slope's probability is
-    proportional to the other slope's width, which preserves the mean.
+    The square root of a uniform number makes values near the mean likelier. Each slope's
+    probability is proportional to the other slope's width, which preserves the mean.
     """
     # Widths of the slopes, times count: the mean itself may not be an integer.
     low, high, count = units.low, units.high, units.count
@@ -81,7 +81,7 @@ def _bell(units: Units, words: Iterator[int]) -> array[int]:
     amounts = array("Q")
     append = amounts.append
     for _, side, word in zip(range(count), words, words, strict=False):
-        # A root is below 2^32; round its fraction of a slope to the nearest, halves up.
+        # A root is below 2^32. Round its fraction of a slope to the nearest unit, halves up.
         if side < first_upper:
             append(low + ((isqrt(word) * twice_lower // count >> 32) + 1 >> 1))
         else:
@@ -121,8 +121,8 @@ def _repaired(amounts: array[int], units: Units) -> array[int]:
     if not missing:
         return amounts
     bound, step = (units.high, 1) if missing > 0 else (units.low, -1)
-    # This is never zero, because the total is within the bounds. Only the ratio of the distances
-    # matters, so their sign cancels out.
+    # The divisor is never zero, because the total is within the bounds.
+    # Only the ratio of the distances matters, so their sign cancels out.
     all_room = units.count * bound - sum(amounts)
     missing = abs(missing)
     moved = room = 0
@@ -136,7 +136,7 @@ def _repaired(amounts: array[int], units: Units) -> array[int]:
     return repaired
 
 
-# Function for each split, with its words per share, including one for the shuffle.
+# For each split: the words per share, one of them for the shuffle, and the function.
 _DRAWS: dict[Split, tuple[int, Callable[[Units, Iterator[int]], array[int]]]] = {
     Split.DOUBLE_MEAN: (2, _double_mean),
     Split.BASE_DOUBLE_MEAN: (2, _base_double_mean),

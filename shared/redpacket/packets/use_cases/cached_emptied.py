@@ -23,7 +23,7 @@ class _Emptied:
 
 
 class CachedEmptied:
-    """Cache of emptied packets. It refuses users of small packets, but never an owner."""
+    """Cache of emptied packets. In small packets, it refuses users who own no share."""
 
     def __init__(self, claim_cache: ClaimCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache

@@ -42,7 +42,7 @@ class CampaignQuota:
         return self._quota(campaign) if campaign else None
 
     def find_closed(self, rules: Rules) -> Rejected | None:
-        """Return the refusal if the packet is not open at this time of its campaign."""
+        """Return a refusal if the packet is not open now, given its campaign's current window."""
         if campaign := self._campaign(rules):
             now_ms = self._ports.clock.now_ms()
             starts_at_ms, ends_at_ms = rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
@@ -121,7 +121,7 @@ class CampaignQuota:
         self._ports.load_audience(campaign_id, audience_bucket(self._user_id))
 
     def _release(self, quota: Quota, refusal: Rejected) -> None:
-        """Undo a reservation. If this fails, the ledger's count corrects a full quota later."""
+        """Undo a reservation. If that fails, the ledger's count later corrects a full quota."""
         try:
             self._ports.quotas.release(quota, self._user_id, self._packet_id)
             if isinstance(refusal, QuotaExhausted):

@@ -40,7 +40,7 @@ Admitted_co = TypeVar("Admitted_co", covariant=True)
 """Type of the admission that a gate returns instead of a share; an open has none."""
 
 _LOOK_LIFE_MS = 30_000
-"""Milliseconds after a failover in which all owners of an emptied packet are found again (I5)."""
+"""Milliseconds after a failover within which owners of an emptied packet are found again (I5)."""
 
 _REFUSALS: dict[GrabStatus, type[Rejected]] = {
     GrabStatus.PACKET_EMPTIED: PacketEmptied,

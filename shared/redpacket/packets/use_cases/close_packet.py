@@ -68,7 +68,7 @@ def end_shard(
 
 
 def close_if_ended(packet: Packet, end: PacketEnd, ports: EndPorts) -> bool:
-    """Close the packet if all shards have ended; *end* has the sums of the last ended shard.
+    """Close the packet if all shards have ended; *end* has the sums of the shard that ended last.
 
     Raises InvariantViolated if the sums differ from the packet's total.
     """

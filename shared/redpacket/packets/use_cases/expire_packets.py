@@ -44,7 +44,7 @@ TURN_MS = 3_000
 """Milliseconds for one packet's turn, enough for about 4,500 refunds."""
 
 LATE_MS = 600_000
-"""Milliseconds after its end at which a packet of any size gets its turn before small packets."""
+"""Milliseconds after a packet's end at which its turn comes before those of small packets."""
 
 CLOSE_LATE_MS = 900_000
 """Milliseconds after a packet's end at which a wait for claims or the cache raises an alarm."""

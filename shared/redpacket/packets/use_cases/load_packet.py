@@ -69,7 +69,7 @@ class CacheLoads:
         return True
 
     def _reload(self, shard: int) -> None:
-        """Reload a shard that is behind the ledger, once a load that may be outdated has ended."""
+        """Reload a shard that is behind the ledger, after any load that is in progress."""
         for wait_ms in (*LOAD_WAITS_MS, 0):
             if self._ports.turns.begin_load(self._packet_id, shard, _LOAD_LIFE_MS):
                 self._load(shard)

@@ -222,7 +222,7 @@ class Closing:
 
 
 def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
-    """Refund a group from `batches` in one transaction. If it fails, each packet's turn refunds."""
+    """Refund a group from `batches` in one transaction, or leave the refunds to the turns."""
     if len(closings) < 2 or ports.is_over():  # noqa: PLR2004 - one packet needs no batch
         return
     now_ms = ports.clock.now_ms()

@@ -1,4 +1,4 @@
-"""Settlement of a claim batch, which also saves the users' profiles, unless payouts are off."""
+"""Settlement of a batch of claims, including the claimers' profiles, unless payouts are off."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The cache stores each shard like a packet, in a separate slot; money, terms and share numbers belong
 to the whole packet. Before a share from another shard becomes durable, it is noted in the user's
-home shard, so that one read answers repeats and late users.
+home shard, so that one read answers retries and late users.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class ShardedClaims:
             self._shards.release(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
-        # Release the number before its note. After an interruption, the note leads here again.
+        # Release the number before its note. If that is interrupted, the note leads a retry here.
         self._shards.release(shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
         if of_share != home:
             self._shards.revoke(shard_id(packet_id, home), user_id, -share_no)

@@ -38,7 +38,7 @@ def thank_sender(
     *,
     ports: ThanksPorts,
 ) -> int:
-    """Store the user's thanks, and return the user's share number. A retry returns the same.
+    """Store the user's thanks, and return the user's share number, also for a retry.
 
     The sender's notice is stored before new thanks, so a retry after a crash may store it again.
     Thanks for a campaign's packet cause no notice. Raises PacketNotFound, Forbidden for a user
@@ -73,7 +73,7 @@ def remove_thanks_text(
     *,
     ports: ThanksPorts,
 ) -> User:
-    """Remove the text of a share's thanks, and return the author. May be repeated.
+    """Remove the text of a share's thanks, and return the author. The call may be repeated.
 
     *note* receives the author before the change. Raises PacketNotFound for a share without a text.
     """
