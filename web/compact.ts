@@ -1,7 +1,7 @@
 /**
  * Strips the indentation of HTML templates before the build, because browsers don't show it.
  *
- * Rolldown's warning about slow plugins is off: a busy machine triggers it.
+ * Rolldown's warning about slow plugins is off, because a busy machine triggers it.
  */
 
 import type { Plugin } from "vite";

@@ -1,4 +1,4 @@
-/** The page's lint rules: typescript-eslint's strict ones with types, and Lit's. */
+/** Lint rules for the page: typescript-eslint's strict rules that use types, and Lit's rules. */
 
 import js from "@eslint/js";
 import { configs as lit } from "eslint-plugin-lit";
@@ -35,7 +35,7 @@ export default config(
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       // `noUncheckedIndexedAccess` requires assertions even after a check.
       "@typescript-eslint/no-non-null-assertion": "off",
-      // `||` is intended for strings: an empty string also selects the default.
+      // `||` is intended for strings, because an empty string also selects the default.
       "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: { string: true } }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Node's test runner awaits `test` calls.

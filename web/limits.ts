@@ -69,7 +69,7 @@ const picture = (split: Split) =>
   amountsFen({ split, total_fen: 12_000, count: 12, share_fen_min: 1, share_fen_max: 2_500, unit_fen: 1, seed: "picture-of-splits-0412" })
     .map((fen) => Math.round(fen / 10));
 const bodies = contract.components.schemas as unknown as Record<string, { properties: Record<string, Whole> }>;
-/** Returns the bounds of the integers in *body*, a request body that the console's forms write. */
+/** Returns the bounds of the integers in *body*, a request body that the console's forms send. */
 const boundsOf = (body: string) =>
   Object.entries(bodies[body]!.properties).flatMap(([name, field]) => {
     const { minimum, maximum } = field.anyOf?.[0] ?? field;

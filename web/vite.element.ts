@@ -1,7 +1,7 @@
 /**
  * Build of the element for other pages: the single file /red-packet.js, a versioned copy, and the npm package.
  *
- * Words of other languages are in separate files, which load on demand.
+ * Texts of other languages are in separate files, which load on demand.
  */
 
 import { copyFileSync, readdirSync } from "node:fs";

@@ -24,7 +24,7 @@ export interface RedPacketEvents {
   }>;
   /** `code` is the problem code from the API. */
   refused: CustomEvent<{ packet_id: string; code: string }>;
-  /** The viewer wants to sign in: set `token`. */
+  /** The viewer wants to sign in. Sign the viewer in, and set `token`. */
   signin: CustomEvent<object>;
 }
 

@@ -19,7 +19,7 @@ export function leastNow(): number {
   return performance.now() + leastMs;
 }
 
-/** Narrows the bounds by an answer. *askedAtMs* is the page's age when the request was sent. */
+/** Narrows the bounds with an answer. *askedAtMs* is the page's age when the request was sent. */
 export function noteTime({ headers }: Response, askedAtMs: number): void {
   const serverMs = Number(headers.get("X-Now-Ms"));
   if (!serverMs) return;
@@ -37,12 +37,12 @@ export function noteTime({ headers }: Response, askedAtMs: number): void {
   isSet ||= oldMs === 0;
 }
 
-/** Returns the maximum age of an answer in ms. A cached answer has the time at which it was made. */
+/** Returns the maximum age of an answer in ms. A cached answer carries the time at which it was created. */
 function oldestMs(headers: Headers): number {
   const caching = headers.get("Cache-Control") ?? "";
   const ageS = headers.get("Age");
   if (ageS === null && !caching.includes("public")) return 0;
   const keptS = /max-age=(\d+)/.exec(caching)?.[1] ?? 0;
-  // Whole seconds are rounded down.
+  // Add a second, because the headers' seconds are rounded down.
   return 1000 * (Number(ageS) + Number(keptS) + 1);
 }

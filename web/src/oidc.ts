@@ -44,7 +44,7 @@ async function ask(address: string, init?: RequestInit): Promise<Response> {
   return answer;
 }
 
-/** Redirects to the provider, which returns to `path`. */
+/** Redirects to the provider. After the sign-in, the visit continues at *path*. */
 export async function depart(auth: OidcAuth, path: string): Promise<void> {
   const journey: Journey = { state: random(), verifier: random(), path };
   // The provider's answer is useless without this state.
@@ -89,7 +89,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
       code_verifier: verifier,
     });
   }
-  // Remove the state only after the provider's answer: if the answer is lost, a reload asks again.
+  // Remove the state only after the provider's answer, so that a reload asks again if the answer is lost.
   tab.removeItem(SLOT);
   if (tokens) return { path, tokens };
   return { path, reason: isOurs && query.get("error") === "access_denied" ? "denied" : "failed" };

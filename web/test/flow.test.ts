@@ -23,7 +23,7 @@ const FEED = { status: "open", remaining_count: 3, sender: { nickname: "Ann" }, 
 
 type Answer = object | ((ask: Ask) => unknown);
 
-/** Creates a viewer of one packet. Each route returns its *answers* in order and repeats the last one. */
+/** Creates a viewer of one packet. Each route returns its *answers* in order, and then repeats the last one. */
 function viewer(answers: Record<string, Answer[]>, { isSignedIn = true, packetId = "p" } = {}) {
   Object.assign(globalThis, {
     document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },

@@ -6,7 +6,7 @@ import { Problem } from "../src/api/problems.ts";
 import { Live } from "../src/packet/live.ts";
 
 const OPEN = { status: "open", claims: [], next: null };
-/** Equal shares have no luckiest user. */
+/** Feed of a packet whose equal shares have no luckiest user. */
 const EMPTIED = { status: "emptied", claims: [{ is_luckiest: false }], next: null };
 
 /** Runs all pending work, then advances the clock by some minutes. */
@@ -17,7 +17,7 @@ async function minutes(context: test.TestContext, count: number): Promise<void> 
   }
 }
 
-/** Follows a packet. Its feed returns *answers* in order, and repeats the last one. */
+/** Follows a packet. Its feed returns *answers* in order, and then repeats the last one. */
 function followed(context: test.TestContext, ...answers: object[]) {
   const page = { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined };
   Object.assign(globalThis, { document: page });

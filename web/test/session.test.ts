@@ -23,7 +23,7 @@ const { Session } = await import("../src/session.ts");
 
 const token = (claims: object) => `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
 
-/** Answers each request with the entry of *answers* for its path. Returns the bodies that were sent. */
+/** Answers each request from the entry of *answers* for the request's path. Returns the bodies that were sent. */
 function provider(context: test.TestContext, answers: Record<string, () => Response>): URLSearchParams[] {
   const sent: URLSearchParams[] = [];
   const all: Record<string, () => Response> = {

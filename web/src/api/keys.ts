@@ -5,7 +5,7 @@ import type { Store } from "../store.ts";
 export interface Pending<Body> {
   key: string;
   body: Body;
-  /** Owner of the key, because another user of the same tab must not send it. */
+  /** User who started the write. Another user in the same tab must not send it. */
   user: string;
 }
 

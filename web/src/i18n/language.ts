@@ -67,7 +67,7 @@ export function language(): Language {
   return spoken ?? chosen;
 }
 
-/** Renders one element in *wanted*, without changing its page or the reader's choice. */
+/** Calls *render* with *wanted* as the language, without changing the rest of the page or the reader's choice. */
 export function speaking<Made>(wanted: Language | undefined, render: () => Made): Made {
   spoken = wanted;
   if (wanted) load(wanted);
@@ -90,7 +90,7 @@ function remembered(): Language | undefined {
   return LANGUAGES.find(({ tag }) => tag === stored)?.tag;
 }
 
-/** Sets whether texts use words for money, as by default, or for another unit. */
+/** Sets whether texts use the words for money, which is the default, or for another unit. */
 export function speakOfMoney(isMoney: boolean): void {
   unitWords = isMoney ? OF_MONEY : OF_OTHERS;
 }

@@ -67,7 +67,7 @@ export class OperatorApp extends View {
     return LOADERS[routeOf(location.pathname).place]?.();
   }
 
-  /** Whether the view's element is defined. An element rendered before that has no properties when it is connected. */
+  /** Whether the view's element is defined. An element rendered earlier would have no properties when it is connected. */
   get #isThere(): boolean {
     const { place } = routeOf(location.pathname);
     return !LOADERS[place] || customElements.get(place === "wall" ? "op-wall" : "op-editor") !== undefined;

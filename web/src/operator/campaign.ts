@@ -93,7 +93,7 @@ export class OperatorCampaign extends CampaignView {
     </div>`;
   }
 
-  /** Asks for confirmation before the page is busy. */
+  /** Runs *work*, which asks for confirmation, and reloads the campaign. */
   #do(duty: "send_rain" | "plan_rain" | "plan", work: () => ReturnType<typeof doDeed>): Promise<void> {
     return this.act(duty, async () => {
       const message = await work();

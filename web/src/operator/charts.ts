@@ -41,7 +41,7 @@ function curveView({ label, show }: Curve, times: readonly number[], values: rea
     return `${x.toFixed(2)},${(100 - (100 * value) / top).toFixed(2)}`;
   });
   const now = values.length ? show(values.at(-1)!) : "…";
-  // A set, because with a small maximum two labels can be equal.
+  // Use a set, because two labels are equal if the maximum is small.
   const labels = [...new Set([top, top / 2, 0].map(show))].map((value) => html`<span>${value}</span>`);
   const ends = new Set(times.length ? [firstMs, (firstMs + lastMs) / 2, lastMs] : []);
   return html`<figure>

@@ -1,4 +1,4 @@
-/** Deposits to users, and movements of campaign money. Above the limit, another operator approves. */
+/** Deposits to users, and movements of campaign money. Another operator must approve amounts above the limit. */
 
 import { html, nothing } from "lit";
 

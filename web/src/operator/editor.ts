@@ -34,7 +34,7 @@ import { o, type OpWord } from "./words.ts";
 
 type Previewed = "upcoming" | "rain" | "lottery";
 
-/** Returns the states of the users' page to preview for a form. */
+/** Returns the states of the users' page that a form can preview. */
 function previewsOf({ budget, prizes }: PlanForm): Previewed[] {
   const hasLottery = prizes.some(({ is_on: isOn }) => isOn);
   const games: Previewed[] = hasLottery ? ["lottery"] : ["rain"];

@@ -43,7 +43,7 @@ export const saidName = (name: string | null, user = "") =>
 const saidNames = ({ operator, subject_user, subject, subject_name }: Action | Approval) =>
   html`${saidName(operator.name, operator.user ?? operator.id)}${saidName(subject_name, subject_user ?? subject)}`;
 
-/** Renders a user by the host's id, or by their token if there is none. */
+/** Renders a user by the host's id, or by their token if there is no id. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
   return html`${long(row.user ?? row.user_token)}
   ${saidName(row.nickname)}`;

@@ -95,7 +95,7 @@ type Claim = Schemas["Feed"]["claims"][number];
 
 /** Maximum pages of a feed in one poll. */
 const PAGES_MAX = 5;
-/** Polls after a packet's end, during which the last names arrive. */
+/** Number of polls after a packet's end, while the last names arrive. */
 const LOOKS_AFTER_END = 5;
 
 /** Reader of a packet's public claims. Each read continues from the last full page. */

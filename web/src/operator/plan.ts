@@ -25,7 +25,7 @@ export interface PrizeForm {
   is_on: boolean;
 }
 
-/** Typed texts. Times are in the campaign's time zone, like 2027-01-29T20:00. */
+/** Texts in the form's fields. Times are in the campaign's time zone, like 2027-01-29T20:00. */
 export interface PlanForm {
   id: string;
   title: string;
@@ -150,7 +150,7 @@ export function percentIn(text: string): number {
   return /^\d+(?:[.,]\d+)?$/.test(number) ? Number(number.replace(",", ".")) : NaN;
 }
 
-/** Returns the percentage of misses, which is negative if the prizes exceed 100. */
+/** Returns the percentage of misses, which is negative if the prizes' percentages exceed 100. */
 export function missPercent(prizes: readonly PrizeForm[]): number {
   const shares = prizes.filter((prize) => prize.is_on).map((prize) => percentIn(prize.percent) || 0);
   return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
@@ -230,7 +230,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
   return errors;
 }
 
-/** Returns a body that changes nothing, as a base for edits. A PUT replaces every field. */
+/** Returns a body that changes nothing. Edits start from it, because a PUT replaces every field. */
 export function bodyOf(campaign: Campaign): CampaignBody {
   const { title, description, starts_at_ms, ends_at_ms, timezone, miss_weight, rules } = campaign;
   const { when_sold_out, passphrase, quota_per_user, amounts_shown, required_claims, status } = campaign;

@@ -1,4 +1,4 @@
-/** Promotion of a campaign: its link to copy, and its QR code and a poster to save. */
+/** Promotion of a campaign: a link to copy, and a QR code and a poster to save. */
 
 import { html, nothing } from "lit";
 

@@ -59,7 +59,7 @@ export class Duties {
     return (Object.keys(DUTIES) as Duty[]).filter((duty) => !this.may(duty));
   }
 
-  /** Records a refusal of *duty* by the API. A four-eyes refusal does not concern the role. */
+  /** Records that the API refused *duty*. Only `forbidden` counts, because a four-eyes refusal does not concern the role. */
   note(duty: Duty, error: unknown): void {
     if (error instanceof Problem && error.code === "forbidden") this.#refused.add(duty);
   }

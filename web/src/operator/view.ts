@@ -49,7 +49,7 @@ export class ConsoleView extends View {
     this.isBusy = false;
   }
 
-  /** Runs *work* under *duty*, one action at a time. Hides the duty if the API refuses it. */
+  /** Runs *work*, which needs *duty*, unless another action is running. Hides the duty if the API refuses it. */
   protected async act(duty: Duty, work: () => Promise<TemplateResult | string>): Promise<void> {
     if (this.isBusy) return;
     this.isBusy = true;

@@ -40,7 +40,7 @@ export interface FlowOptions {
   isCalm?: boolean;
   /** User token of the user who shared the link. */
   via?: string;
-  /** Data that is required to show a packet. */
+  /** Loads data that is required to show a packet. */
   prepare?: () => Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export class PacketFlow {
     const isReady = () => this.state === "ready";
     if (!isReady() || !this.#options.client.isSignedIn) return;
     const { client, packetId, now } = this.#options;
-    // The API counts a read without a query as a visit.
+    // Send a query, because the API counts a read without a query as a visit.
     const packet = await client.get(`/packets/${packetId}?limit=1`).catch(() => undefined);
     if (!packet || !isReady()) return;
     this.packet = packet;
@@ -172,7 +172,7 @@ export class PacketFlow {
     this.#go("watching");
   }
 
-  /** Shows the cover to a viewer of the list: the sender may also take a share. */
+  /** Shows the cover to a viewer of the list, because the sender may also take a share. */
   showCover(): void {
     this.live.stop();
     const { packet, problem } = this;
@@ -327,7 +327,7 @@ export class PacketFlow {
       await sleep(1000 * (asks + 1));
       if (this.#isEnded) return;
       try {
-        // The API counts a read without a query as a visit.
+        // Send a query, because the API counts a read without a query as a visit.
         const packet = await client.get(`/packets/${packetId}?limit=1`);
         this.packet = packet;
         if (packet.mine) this.claim = packet.mine;

@@ -173,7 +173,7 @@ export class RedPacket extends LitElement {
     const { amount_fen, share_no } = flow.claim!;
     const is_repeat = flow.isRepeat;
     this.#emit("claimed", { packet_id: this.packetId, amount_fen, share_no, is_repeat });
-    // Safari has no vibration.
+    // Safari can't vibrate.
     if ("vibrate" in navigator) navigator.vibrate(30);
     this.isLeaving = true;
     setTimeout(() => (this.isLeaving = false), LEAVE_MS);

@@ -20,7 +20,7 @@ export interface Verdict {
   amounts: number[];
   isSumTrue: boolean;
   claimCount: number;
-  /** Faults: shares with two owners, and users with two shares. */
+  /** Number of faults: shares with two owners, and users with two shares. */
   doubleCount: number;
   differences: Difference[];
 }

@@ -39,7 +39,7 @@ function shuffled(amounts: bigint[], words: Words): bigint[] {
   return amounts;
 }
 
-/** Returns the range of a share above the minimum, if *left* remains and *later* shares follow. */
+/** Returns the bounds of a share's amount above the minimum, if *left* remains and *later* shares follow. */
 function range(left: bigint, later: bigint, high: bigint, twice: bigint): [bigint, bigint] {
   const from = most(left - high * later, 0n);
   return [from, least(least(most(from, twice), left), high)];

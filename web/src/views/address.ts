@@ -16,7 +16,7 @@ const FIELDS = [
   ["address", "street-address", 120],
 ] as const;
 
-/** At least five digits of any script. The API cleans pasted numbers and checks their format. */
+/** Pattern for at least five digits in any script. The API cleans pasted numbers and checks their format. */
 const FIVE_DIGITS = "(\\P{Nd}*\\p{Nd}){5}.*";
 
 class Address extends View {

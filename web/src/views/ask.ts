@@ -6,7 +6,7 @@ import { problemOf } from "../api/problems.ts";
 import { markFields } from "./fields.ts";
 
 /**
- * Shows *body* as a question. Returns the form after consent, otherwise undefined.
+ * Shows *body* as a question. Returns the form if the user agrees, otherwise undefined.
  *
  * Runs *work* before the question closes. Shows a field error from the API in the form, and throws any other problem.
  */

@@ -81,7 +81,7 @@ class Covers extends View {
       const sent = await session.client.ask<Schemas["UploadedPicture"]>("POST", "/me/pictures", { body });
       this.own = sent.cover_url;
       await this.updateComplete;
-      // Select the radio button, which the form reads.
+      // Select the radio button, because the form reads it.
       this.querySelector<HTMLInputElement>(`[value="${sent.cover_url}"]`)?.click();
     });
     this.upload = undefined;

@@ -20,7 +20,7 @@ export interface Draft {
   audience: "all" | "one" | "some";
   /** Tokens of users chosen from a list. */
   people: string[];
-  /** Typed user tokens. */
+  /** User tokens that the sender entered. */
   recipients?: string;
   passphrase?: string;
   two_step?: string;
@@ -80,7 +80,7 @@ export type Wrong =
   | ("bad_amount" | "unread_amount" | "bad_count" | "bad_cover" | "bad_start")
   | ("no_people" | "too_small" | "too_large");
 
-/** Returns the first error of each field. It runs while the user types. */
+/** Returns the first error of each field. Called while the user types. */
 export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[], nowMs = now()) {
   const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people" | "starts", Wrong>> = {};
   const count = countOf(draft);

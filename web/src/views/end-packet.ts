@@ -11,7 +11,7 @@ import { ask } from "./ask.ts";
 /** Maximum number of retries of a request to end a packet, which is idempotent. */
 const REPEATS = 6;
 
-/** Asks the sender for consent and ends *packet*. Returns whether it did. */
+/** Asks the sender for consent and ends *packet*. Returns whether the packet was ended. */
 export async function endPacket({ packet_id: id, status }: Packet): Promise<boolean> {
   const hint = html`<p>${t(status === "unpaid" ? "end_unpaid_hint" : "end_hint")}</p>`;
   if (!(await ask(t("end_title"), hint, { yes: f("end_now"), no: t("cancel") }))) return false;

@@ -117,7 +117,7 @@ export class Lottery extends View {
     if (this.won) await this.#readWon();
   }
 
-  /** The API counts a read without a query as a visit. */
+  /** Reads the user's draws. The API counts a read without a query as a visit. */
   async #readDraws(query = ""): Promise<void> {
     const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws${query}`);
     this.draws = page.items;

@@ -100,7 +100,7 @@ export class PacketView extends View {
     this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
-  /** Prefills the send form with the user's share, for the same number of users. */
+  /** Prefills the send form with the user's amount and the packet's number of shares. */
   readonly #relay = () => {
     const { claim, cover, packet } = this.querySelector<RedPacket>("red-packet")!.flow!;
     const count = Math.min(packet!.count, claim!.amount_fen, RELAY_COUNT_MAX);

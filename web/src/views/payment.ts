@@ -90,7 +90,7 @@ export class PaymentView extends View {
     return html`<button class="gold" @click=${this.#pay}>${say(provider, "pay_here")}</button>`;
   }
 
-  /** Renders a link to pay on another device: a phone can't scan its own screen. */
+  /** Renders a link to pay on another device, because a phone can't scan its own screen. */
   #elsewhere({ packet_id }: Schemas["Payment"]) {
     const link = `${location.origin}${packet_id ? "/send" : "/wallet"}`;
     return html`

@@ -24,7 +24,7 @@ import "./user.css";
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
 /** Maximum number of retries of a send whose outcome is unknown, all with the same key. */
 const REPEATS = 12;
-/** Maximum share in fen if the deployment configures none. */
+/** Maximum share in fen if the deployment configures no maximum. */
 const SHARE_FEN_MAX = 20_000;
 /** Storage key of the form's values, which are restored after a payment. */
 const SLOT = "draft";
@@ -45,7 +45,7 @@ export class Send extends View {
   declare balanceFen: number | undefined;
   declare waitUntilMs: number;
   declare showsCovers: boolean;
-  /** Initial values of the fields. Later input lives in the fields. */
+  /** Initial values of the fields. Later input is only in the fields. */
   readonly #kept = keptDraft();
 
   constructor() {

@@ -88,7 +88,7 @@ export class ShareView extends View {
     `;
   }
 
-  /** Returns a chat message with the link: never an amount, and no details of an exclusive packet. */
+  /** Returns a chat message with the link. It never contains an amount or the details of an exclusive packet. */
   #sentence(): string {
     const { packet, link } = this;
     if (!packet) return link;

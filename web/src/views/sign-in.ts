@@ -24,7 +24,7 @@ export class SignIn extends View {
     if (this.#isElsewhere && matchMedia(WIDE).matches) void this.#drawCode().catch(() => undefined);
   }
 
-  /** Whether users sign in only in an app, and this is another browser. */
+  /** Whether users can sign in only in a provider's app, and this is another browser. */
   get #isElsewhere(): boolean {
     const app = signInProvider(session.config)?.app;
     return app !== undefined && !app.isHere();

@@ -225,7 +225,7 @@ export class Wallet extends View {
     return amountFen < minFen || amountFen > maxFen ? this.#limits() : "";
   }
 
-  /** Fills in the maximum of one withdrawal. */
+  /** Fills in the maximum amount of one withdrawal. */
   readonly #takeAll = (event: Event) => {
     const field = (event.target as HTMLElement).closest("form")!.elements.namedItem("amount") as HTMLInputElement;
     const fen = Math.min(this.balanceFen!, session.config?.limits?.withdrawal_fen_max ?? Infinity);

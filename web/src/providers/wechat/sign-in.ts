@@ -52,7 +52,7 @@ export async function arrive(client: Client): Promise<Arrival | undefined> {
   const { state, path } = JSON.parse(noted) as Journey;
   const answer = new URLSearchParams(location.search);
   const code = answer.get("code");
-  // A different state means another person's code, which would sign this user in to that person's account
+  // A different state means another person's code, which would sign this user in to that person's account.
   if (!code || answer.get("state") !== state) return { path, reason: "failed" };
   try {
     const ask = { body: { code }, repeats: REPEATS };
