@@ -84,7 +84,7 @@ class DynamoErasure:
         )
 
     def erase_audiences(self, user_id: str) -> None:
-        """Remove the user from all campaigns' lists, and the host's risk decision."""
+        """Remove the user from all audience lists, and delete the host's decision on the user."""
         campaign_ids = [
             str(row["pk"]).partition("#")[2]
             for row in self._dynamo.query(

@@ -1,1 +1,1 @@
-"""Clients of remote services for fairness."""
+"""Client for the key service that signs the log's heads."""

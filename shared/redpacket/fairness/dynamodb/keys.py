@@ -1,4 +1,4 @@
-"""Keys of public data: commitments and their log."""
+"""DynamoDB keys for public data: commitments and their log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public log in LogTable: rows of entries, tree nodes, current end, and signed head.
+"""Public log in LogTable: rows of entries, places (index by id), nodes, end, and signed head.
 
 An append rewrites the last row of entries until the row is full. Nodes below a full row are not
 stored, but computed from the entries.
@@ -26,7 +26,7 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 class DynamoLog:
     """Repository of the log, whose entries, nodes and signed heads never change.
 
-    Only the appending function may write.
+    Only the function that appends may write.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:
@@ -75,7 +75,7 @@ class DynamoLog:
         return self._dynamo.try_transact(writes)
 
     def _rows_of(self, size: int, entries: Sequence[Commitment]) -> Iterator[tuple[Row, bool]]:
-        """Yield the rows that change, each with a flag for a new row."""
+        """Yield the rows that change, each with a flag that says whether the row is new."""
         per_row = log_keys.LOG_ENTRIES_PER_ROW
         remainder = size % per_row
         listed = [*(self.list_entries(size - remainder, remainder) if remainder else ())]
@@ -175,7 +175,7 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _over(table: str, row: Row, before: LogHead | None) -> Operation:
-    """Return the write of a row that fails unless the row has *before*, or is absent if None."""
+    """Return a conditional write: the stored row must have *before*, or be absent if it is None."""
     if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)

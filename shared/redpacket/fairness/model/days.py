@@ -11,7 +11,7 @@ from functools import lru_cache
 SEED_BYTES = 32
 
 CHAIN_FIRST_DAY, CHAIN_LAST_DAY = "20260101", "21000101"
-"""First and last day of a campaign's seed chain; no campaign lasts longer."""
+"""First and last day of a campaign's seed chain; no campaign has a day outside the chain."""
 
 DAY_FORMAT = "%Y%m%d"
 

@@ -62,7 +62,7 @@ class LogReport:
 
 @dataclass(frozen=True, slots=True)
 class LogPorts:
-    """Dependencies of the log's extension."""
+    """Dependencies for extending the log."""
 
     log: DynamoLog
     commitments: DynamoCommitments

@@ -1,1 +1,1 @@
-"""Clients of remote services for packets."""
+"""Clients for the payment function, the picture bucket and the payout queue."""

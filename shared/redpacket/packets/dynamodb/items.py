@@ -1,4 +1,4 @@
-"""Mapper between domain values and rows of PacketsTable and SharesTable."""
+"""Conversion between domain values and rows in PacketsTable and SharesTable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of packets, shares and quotas."""
+"""DynamoDB keys for packets, shares and quotas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from redpacket.packets.model.packet import partition_count, shard_count
 
 
 def packet(packet_id: str) -> dict[str, str]:
-    """Return the key of a packet in PacketsTable."""
+    """Return the PacketsTable key of a packet."""
     return {"pk": f"packet#{packet_id}", "sk": PACKET}
 
 
@@ -28,7 +28,7 @@ EDITED_PREFIX = "campaign#"
 
 
 def shard_end(packet_id: str, shard: int) -> dict[str, str]:
-    """Return the key of a shard's final sums in PacketsTable."""
+    """Return the PacketsTable key of a shard's final sums."""
     return {"pk": f"packet#{packet_id}", "sk": f"{SHARD_END_PREFIX}{shard:02d}"}
 
 
@@ -77,7 +77,7 @@ def share(packet_id: str, share_no: int) -> dict[str, str]:
 
 
 def shares(packet_id: str, partition: int) -> dict[str, str]:
-    """Return the key of one partition of a packet's shares in SharesTable."""
+    """Return the SharesTable key of one partition of a packet's shares."""
     return {"pk": f"{SHARES_PREFIX}{packet_id}#{partition}"}
 
 
@@ -108,7 +108,7 @@ CLAIMER_PREFIX = "claim#"
 
 
 def claim_count(campaign_id: str, user_id: str) -> dict[str, str]:
-    """Return the key of a user's claim count in a campaign; campaign ids contain no "#"."""
+    """Return the QuotasTable key of a user's claim count; campaign ids contain no "#"."""
     return {"pk": f"{campaign_id}#{user_id}"}
 
 

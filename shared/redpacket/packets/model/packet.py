@@ -58,7 +58,7 @@ class PacketStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Conditions for claiming a share; fixed at send.
+    """Conditions for claiming a share; fixed when the packet is sent.
 
     Without *recipients*, everyone with the link may claim. The user's text must match a
     *passphrase* (口令) by *passphrase_threshold* percent. *campaign_id* names the campaign whose
@@ -201,7 +201,7 @@ def shard_count(packet_id: str) -> int:
 
 
 def shard_of_share(packet_id: str, share_no: int) -> int:
-    """Return the shard of a share. Numbers rotate over the shards, so that all empty evenly."""
+    """Return the shard of a share. The next share is in the next shard, so all empty evenly."""
     return (share_no - 1) % shard_count(packet_id)
 
 

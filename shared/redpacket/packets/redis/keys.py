@@ -1,4 +1,4 @@
-"""Cache keys of packets (docs/adr/0002)."""
+"""Cache keys for packets (docs/adr/0002)."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class SendOrder:
 
 @dataclass(frozen=True, slots=True)
 class SendPorts:
-    """Dependencies of sends and early ends; a shard has about *shard_share_count* shares."""
+    """Dependencies for sends and early ends; a shard has about *shard_share_count* shares."""
 
     funding: Funding
     packets: DynamoPackets

@@ -253,7 +253,7 @@ def _is_closed(share: Share, packet: Packet, ports: SettlePorts, *, may_wait: bo
     try:
         return close_emptied(packet, share.share_no, ports)
     except Contended:
-        # Closing several packets of one sender at the same time conflicts on the sender's row.
+        # Transactions that close several packets of one sender conflict on the sender's row.
         if may_wait:
             return False
         raise

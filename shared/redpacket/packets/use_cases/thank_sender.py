@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ThanksPorts:
-    """Dependencies of thanks."""
+    """Dependencies for storing and removing thanks."""
 
     packets: DynamoPackets
     thanks: DynamoThanks
