@@ -26,7 +26,7 @@ LIFE_MS = 72 * 3_600_000
 
 
 class ApprovalStatus(StrEnum):
-    """Status of an approval; EXPIRED is computed from the time, the others are stored."""
+    """Status of an approval; EXPIRED is computed from the time, and the others are stored."""
 
     AWAITING = "awaiting"
     APPROVED = "approved"
@@ -65,7 +65,7 @@ class DepositAsked:
 
 @dataclass(frozen=True, slots=True)
 class CampaignAsked:
-    """Pending edit of the campaign *version* that the operator saw; 0 means a new campaign."""
+    """Pending edit of a campaign. The operator saw *version*, which is 0 for a new campaign."""
 
     plan: CampaignPlan
     budget_fen: int | None
@@ -80,7 +80,7 @@ class CampaignAsked:
 
 @dataclass(frozen=True, slots=True)
 class PrizeAsked:
-    """Pending edit of a prize; *version* 0 creates it."""
+    """Pending edit of a prize. *version* is 0 for a new prize."""
 
     plan: Prize
     version: int
@@ -123,7 +123,7 @@ class CampaignMoneyAsked:
 
     @property
     def subject(self) -> str:
-        """The payee; the move counts toward the payee's limit."""
+        """The payee; the move counts toward the operator's limit for this payee."""
         return user_subject(self.payee_id)
 
 
@@ -167,7 +167,7 @@ class Approval:
 
     @property
     def subject(self) -> str:
-        """Subject whose limit counts the money."""
+        """Subject of the change, for the operator's limit."""
         return self.change.subject if self.change else "unknown"
 
     @property
@@ -201,7 +201,7 @@ class Approval:
         return None if isinstance(self.change, _Paying | None) else self.change.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
-        """Return the current status; a pending change expires, immediately if it is unverified."""
+        """Return the status. A pending change expires after LIFE_MS, or at once if unverified."""
         is_over = not self.is_verified or now_ms >= self.asked_at_ms + LIFE_MS
         is_expired = self.status is ApprovalStatus.AWAITING and is_over
         return ApprovalStatus.EXPIRED if is_expired else self.status

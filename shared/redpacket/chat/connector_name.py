@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class ConnectorName(StrEnum):
     """Registry of chat platforms: each line has a name and the class that implements it.
 
-    The routes, rows and user ids contain the name. The class is a `ports.Connector`, which a
-    process imports when it first needs the platform.
+    The routes, rows and user ids contain the name. The class implements `ports.Connector`; a
+    process imports the class when it first needs the platform.
     """
 
     TELEGRAM = "telegram", "redpacket.chat.connectors.telegram.connector:Telegram"
@@ -30,7 +30,7 @@ class ConnectorName(StrEnum):
         return member
 
     def connect(self, environment: ConnectorEnvironment) -> Connector | None:
-        """Return the connector, or None if the secret lacks a value of this platform.
+        """Return the connector, or None if the secret lacks a value that the platform requires.
 
         A blank value counts as missing, because anyone can guess a blank key.
         """

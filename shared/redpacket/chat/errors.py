@@ -1,4 +1,4 @@
-"""Errors of chats. Clients never receive the errors of platforms, which control retries."""
+"""Errors of chats. Platform errors control retries and never reach clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from redpacket.platform.errors import RateLimited, Rejected
 
 
 class ChatBusy(RateLimited):
-    """The chat platform limits calls. Retry after the seconds that it names."""
+    """The chat platform limits calls. Retry after the delay that the platform names."""
 
 
 class ChatNotFound(Rejected):
@@ -22,7 +22,7 @@ class ChatGone(ChatNotFound):
 
 
 class ChatDayExceeded(SendRefused):
-    """This packet exceeds the limit of this chat, or of one member, for a day."""
+    """This packet exceeds the daily limit of the chat or of the member."""
 
     code = "chat_day_exceeded"
     status = 403

@@ -14,7 +14,7 @@ class Member:
     host_id: str
     """Platform and the person's id there, such as telegram:123456 or lark:TENANT:ou_xxx."""
     name: str
-    """Display name at the platform, unchecked; may be empty."""
+    """Display name on the platform, unchecked; may be empty."""
     language: str
     """zh or en."""
 
@@ -33,7 +33,7 @@ class Tap:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Words in a chat, including commands."""
+    """Text message in a chat, which may be a command."""
 
     member: Member
     chat_id: str
@@ -57,7 +57,7 @@ class ChatMoved:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """Call by which the platform checks our address, with the body to respond with."""
+    """Call by which the platform checks our address, and the body of our response."""
 
     answer: Mapping[str, Any]
 

@@ -18,7 +18,7 @@ class ConnectorEnvironment:
     secret: Mapping[str, str] = field(repr=False)
     """Values of the chat secret; docs/how-to/chat.md lists their names."""
     http: Callable[[str], HttpClient]
-    """Return a client of one URL."""
+    """Function that returns an HTTP client for a URL."""
     now_ms: Callable[[], int]
 
 
@@ -31,17 +31,17 @@ class Connector(Protocol):
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Call:
         """Verify and parse a call. Raises SignatureInvalid or InvalidRequest.
 
-        If the platform signs the time, a call older than five minutes is SignatureInvalid.
+        If the platform signs the time, a call older than five minutes raises SignatureInvalid.
         """
 
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
-        """Return the body of the HTTP 200 that shows *text* to the member alone.
+        """Return the HTTP 200 response body that shows *text* only to the member.
 
-        For a Message the body may be empty; then only `notify` shows text.
+        For a Message, the body may be empty; the caller then uses `notify`.
         """
 
     def post(self, chat_id: str, card: Card, key: str) -> str:
-        """Post a card and return its message id. Some platforms drop a repeated *key*."""
+        """Post a card and return its message id. Some platforms drop a card with a used *key*."""
 
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:
         """Replace a card. An unchanged card or a deleted message counts as success."""
@@ -49,15 +49,15 @@ class Connector(Protocol):
     def offer_form(self, member: Member, chat_id: str) -> bool:
         """Post a form that sends a packet. Return False if the platform has no forms.
 
-        A member's answer is a Message with a command, once for each form and member.
+        A submitted form arrives as a Message with a command, once for each form and member.
         """
 
     def notify(self, member: Member, chat_id: str, text: str) -> None:
-        """Send *text* to the member alone; raise nothing if the member is unreachable."""
+        """Send *text* only to the member; raise nothing if the member is unreachable."""
 
 
 class CardQueue(Protocol):
     """Queue of cards to edit; tests have a double."""
 
     def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
-        """Queue one edit for each packet; edits of one packet within 3 s merge."""
+        """Queue one edit for each packet; edits of one packet within 3 s are merged."""

@@ -1,4 +1,4 @@
-"""Texts of the bots, in Chinese and English."""
+"""Bot texts in Chinese and English."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ _REFUSALS = {
     "insufficient_funds": ("余额不足", "Your balance is too low"),
     "chat_day_exceeded": (
         "超过了本群或你今天的限额，可以到网页上发：{link}",
-        "This exceeds today's limit of the chat or of a member. Send it on the page: {link}",
+        "This exceeds today's limit for the chat or for you. Send it on the page: {link}",
     ),
     "split_impossible": ("这个金额分不成这么多个", "The amount can't be split into so many shares"),
     "invalid_request": ("红包没有发出，请检查：{fields}", "Nothing was sent. Check: {fields}"),
     "idempotency_key_reused": ("这张表单已经用过了", "This form was already used"),
-    "internal_error": ("出错了，我们已收到报告", "Something went wrong, and was reported"),
+    "internal_error": ("出错了，我们已收到报告", "Something went wrong. We have been notified"),
 }
 _OTHER = ("现在不行，请稍后再试", "This is not possible now")
 

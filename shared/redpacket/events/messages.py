@@ -1,4 +1,4 @@
-"""Text form of events in messages and rows, with our user ids and never the host's."""
+"""Text form of events in messages and rows, with our user ids, never the host's ids."""
 
 from __future__ import annotations
 

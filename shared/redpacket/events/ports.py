@@ -35,7 +35,7 @@ class Sender(Protocol):
 
 
 class HostIds(Protocol):
-    """Repository of the host's ids of users; the users context has the adapter."""
+    """Repository of users' host ids; the users context has the adapter."""
 
     def find(self, user_ids: Sequence[str]) -> dict[str, str]:
         """Return the known host ids by user id."""

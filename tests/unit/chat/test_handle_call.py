@@ -232,7 +232,7 @@ def test_limits_of_a_chat_and_of_a_member_apply_for_a_day(loft: ChatSystem) -> N
     loft.write("ann", "/hongbao 50 3")
 
     assert spent == [MEMBER_DAY_FEN, MEMBER_DAY_FEN, 0]
-    refused = "This exceeds today's limit of the chat or of a member. Send it on the page: "
+    refused = "This exceeds today's limit for the chat or for you. Send it on the page: "
     assert loft.private("ann") == [f"{refused}https://share.example"]
     assert loft.private("cat") == [f"{refused}https://share.example"] * 2
     assert loft.balance_fen("ann") == 0

@@ -1,4 +1,4 @@
-"""Response types of approvals."""
+"""Response types for approvals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ApprovalState = Annotated[ApprovalStatus, about("`expired` after 72 hours withou
 
 
 class AwaitingApproval(TypedDict):
-    """The amount exceeds the operator's daily limit, so another operator must approve it."""
+    """The amount exceeds the operator's daily limit, so another operator must approve."""
 
     approval_id: ApprovalId
     status: ApprovalState

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Body = TypeVar("Body")
 AskedOf: TypeAlias = Callable[[ApprovalNeededError], PendingChange]
-"""Maps the displayed version and the moved amount to the requested change."""
+"""Maps the error, which has the version and the moved amount, to the requested change."""
 
 
 def run_or_request_approval(
@@ -65,13 +65,13 @@ def run_or_request_approval(
 def asked_deposit(
     payee: User, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool, case: str | None
 ) -> AskedOf:
-    """Return a deposit for approval."""
+    """Return the function that builds a pending deposit."""
     hashes = idempotent.key_hash, idempotent.body_hash
     return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns, case)
 
 
 def asked_move(owner: User, payee: User, reason: str, idempotent: Request) -> AskedOf:
-    """Return a move of campaign money for approval."""
+    """Return the function that builds a pending move of campaign money."""
     hashes = idempotent.key_hash, idempotent.body_hash
     return lambda needed: CampaignMoneyAsked(
         owner.user_id, payee.user_id, reason, *hashes, needed.amount_fen
@@ -79,17 +79,17 @@ def asked_move(owner: User, payee: User, reason: str, idempotent: Request) -> As
 
 
 def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:
-    """Return an edit of a campaign for approval."""
+    """Return the function that builds a pending edit of a campaign."""
     return lambda needed: CampaignAsked(plan, budget_fen, needed.version, needed.amount_fen)
 
 
 def asked_prize(plan: Prize) -> AskedOf:
-    """Return an edit of a prize for approval."""
+    """Return the function that builds a pending edit of a prize."""
     return lambda needed: PrizeAsked(plan, needed.version, needed.amount_fen)
 
 
 def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:
-    """Return a change of stock for approval."""
+    """Return the function that builds a pending change of stock."""
     hashes = idempotent.key_hash, idempotent.body_hash
     return lambda needed: StockAsked(
         campaign_id, prize_id, delta, needed.version, *hashes, needed.amount_fen
@@ -103,7 +103,7 @@ def log_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> N
 
 
 def note_look_up(request: HttpRequest, packet: Packet) -> None:
-    """Log that an operator requests a packet's id, before the handler returns the id."""
+    """Log that an operator requested a packet's id, before the handler returns the id."""
     campaign_id, facts = packet.rules.campaign_id, {"packet_id": packet.packet_id}
     sender = user_subject(packet.sender.user_id)
     subject = campaign_subject(campaign_id) if campaign_id else sender
@@ -122,24 +122,24 @@ def log_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int)
 
 
 def note_erasure(request: HttpRequest, user_id: str) -> None:
-    """Log an erasure before it runs, without any data to erase."""
+    """Log an erasure before it runs. The entry contains no data to erase."""
     _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
 
 
 def note_upload(request: HttpRequest, picture_id: str) -> None:
-    """Log the upload of a prize's picture before it is stored."""
+    """Log the upload of a prize picture before the picture is stored."""
     uploaded, subject = {"picture_id": picture_id}, user_subject(request.user.user_id)
     _note(request, ActionKind.PICTURE_UPLOADED, subject, uploaded)
 
 
 def note_picture(request: HttpRequest, picture_id: str, owner_id: str) -> None:
-    """Log the removal of a user's picture before it runs."""
+    """Log the removal of a user's picture before the removal."""
     removed = {"picture_id": picture_id}
     _note(request, ActionKind.PICTURE_REMOVED, user_subject(owner_id), removed)
 
 
 def note_thanks(request: HttpRequest, packet_id: str, share_no: int, author: User) -> None:
-    """Log the removal of the text in a user's thanks before it runs."""
+    """Log the removal of the text in a user's thanks before the removal."""
     removed = {"packet_id": packet_id, "share_no": share_no}
     _note(request, ActionKind.THANKS_REMOVED, user_subject(author.user_id), removed)
 

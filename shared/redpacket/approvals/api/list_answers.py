@@ -1,4 +1,4 @@
-"""Response types of operators' lists; their rows are also sent as CSV."""
+"""Response types for operators' lists, whose rows are also sent as CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters and rows of operators' lists."""
+"""Parameters and rows for operators' lists."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def winner_view(winner: Winner) -> lists.DecidedWinner:
 def winner_row(
     winner: Winner, won_at_ms: int, users: UsersById, address: Address | None
 ) -> lists.ListedWinner:
-    """Return a winner's row, with the address until the handover."""
+    """Return a winner's row, with *address* if one may be shown."""
     return {
         **winner_view(winner),
         "user": host_id(winner.user_id, users),

@@ -1,4 +1,4 @@
-"""Parameters and responses of approvals."""
+"""Parameters and responses for approvals."""
 
 from __future__ import annotations
 

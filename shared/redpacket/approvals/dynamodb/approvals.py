@@ -1,7 +1,7 @@
-"""Repository of pending approvals and of each operator's allowance, in ApprovalsTable.
+"""Repository of approvals and of operators' allowances, in ApprovalsTable.
 
-An approval's id is a keyed hash of the request, so the id exposes a row that was changed later.
-The table's stream also reports such a change.
+An approval's id is a keyed hash of the request, so a later change of the row is detected. The
+table's stream also reports such a change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from redpacket.platform.user import User, UserIds
 from redpacket.users.dynamodb.profiles import note_user
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
-"""A new row has no status, so a function that requests approvals needs no right to write one."""
+"""A new row has no status, so functions that request approvals need no right to write it."""
 
 IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
 IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
@@ -64,11 +64,11 @@ _FIRST = {
     ApprovalKind.PRIZE: "3",
     ApprovalKind.STOCK: "4",
 }
-"""First digit of an id by kind: a function's role may put only the kinds that it requests."""
+"""First digit of an id, by kind. IAM lets each role put only the digits of its kinds."""
 
 
 _BAD = ArithmeticError, KeyError, TypeError, ValueError
-"""Errors from parsing a bad row. An unreadable sum exceeds every limit, so it needs an approval."""
+"""Errors from parsing a bad row. An unreadable sum counts as FEN_MAX, above every limit."""
 
 
 class DynamoApprovals:
@@ -84,7 +84,7 @@ class DynamoApprovals:
     def ask(
         self, request: Approval, question: str, users: Sequence[User], action: Action
     ) -> Approval | None:
-        """Store *request* and *users*, and log *action*; return it with its id.
+        """Store *request* and *users*, log *action*, and return the request with its id.
 
         Return None if the same *question* already has an approval.
         """
@@ -114,7 +114,7 @@ class DynamoApprovals:
         return self._approval_of(row) if row else None
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
-        """Return a page of approvals, newest first, and the next cursor; it may lag."""
+        """Return a page of approvals, newest first, and the next cursor; the page may lag."""
         lists = NewestFirst(self._dynamo, self._approvals, APPROVAL_CURSOR)
         page, more = lists.page(operator_keys.APPROVALS, cursor, limit)
         return [self._approval_of(row) for row in page], more
@@ -135,13 +135,14 @@ class DynamoApprovals:
         return self._dynamo.try_transact([operation, *note_action(self._audit_table, action)])
 
     def note_repeat(self, approval: Approval) -> bool:
-        """Record a repeated application; return False if the change was applied or refused."""
+        """Record a retried application; return False if the change was applied or refused."""
         return self._mark(approval, "SET is_repeated = :yes", IS_APPROVED_AND_WAITS, yes=True)
 
     def mark_applied(self, approval: Approval) -> None:
-        """Mark an approved change as done, even if a concurrent call refused it."""
-        # Overrides the refusal of a concurrent call, so that an applied change is never shown as
-        # rejected.
+        """Mark an approved change as applied.
+
+        This overrides a concurrent call's refusal, so no applied change is shown as rejected.
+        """
         self._mark(
             approval,
             "SET is_applied = :yes, #status = :approved REMOVE refusal",
@@ -151,7 +152,7 @@ class DynamoApprovals:
         )
 
     def mark_refused(self, approval: Approval, code: str) -> None:
-        """Reject an approved change that failed, unless it was applied or repeated."""
+        """Reject an approved change that failed, unless another call applied or retried it."""
         self._mark(
             approval,
             "SET #status = :rejected, refusal = :code",
@@ -185,9 +186,9 @@ class DynamoApprovals:
         )
 
     def _approval_of(self, row: dict[str, Any]) -> Approval:
-        """Parse a row; return an unreadable one as such, so that it does not hide the others.
+        """Parse a row; return a bad one as UNREADABLE, so that it does not hide the others.
 
-        Ids from releases before 1.0 prove nothing, so only decided rows are read, as history.
+        Ids from releases before 1.0 prove nothing, so such rows are read only if decided.
         """
         approval_id = str(row["pk"]).removeprefix(operator_keys.APPROVAL_PREFIX)
         is_verified = False
@@ -235,7 +236,7 @@ def _row(approval: Approval) -> Row:
 def _parsed(approval_id: str, row: dict[str, Any], *, is_verified: bool) -> Approval:
     decided_by, content = row.get("decided_by"), json.loads(row["asked"])
     if not is_verified:
-        # Rows of earlier releases have the amount in a separate attribute, or none.
+        # Rows of earlier releases have the amount in a separate attribute, or lack it.
         content = {"amount_fen": row.get("amount_fen", 0), **content}
     approval = Approval(
         approval_id=approval_id,

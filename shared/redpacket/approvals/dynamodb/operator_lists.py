@@ -27,13 +27,13 @@ class DynamoOperatorLists:
 
         Raises InvalidRequest for a bad cursor.
         """
-        # The index has only keys, so that spending from a budget does not write it.
+        # The index has only keys, so that spending from a budget does not write to the index.
         lists = NewestFirst(self._dynamo, self._campaigns, CAMPAIGN_CURSOR)
         rows, more = lists.read_page(campaign_keys.CAMPAIGNS, cursor, limit)
         return readable(campaign_of, rows), more
 
     def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
-        """Return a page of the ids of packets that have not ended, and the next cursor.
+        """Return a page of ids of packets that have not ended, and the next cursor.
 
         *cursor* has the form OPEN_CURSOR.
         """

@@ -23,9 +23,10 @@ from redpacket.platform.user import User
 def apply_approval(
     approval: Approval, *, deposits: DepositPorts, campaigns: CampaignPorts, prizes: PrizePorts
 ) -> None:
-    """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict.
+    """Apply *approval* for the operator who requested it.
 
-    Each use case computes its move and refuses if the approver saw anything else.
+    Each use case computes the move again, and raises NotAsApproved if the approver saw another
+    move. Raises the use case's errors, such as VersionConflict.
     """
     change = approval.change
     shown = Approved(approval.subject, approval.amount_fen, approval.changes)

@@ -34,7 +34,8 @@ def ask_approval(
 ) -> Approval:
     """Return the pending approval of this change. Raises IdempotencyKeyReused.
 
-    An idempotency key returns its first outcome; a PUT may be repeated after a rejection.
+    A repeated idempotency key returns the first approval. A PUT may be requested again after a
+    rejection or expiry. Raises Unavailable after 20 such requests.
     """
     now_ms, change = clock.now_ms(), asked_of(needed)
     for turn in range(_ASKED_AGAIN_MAX):
@@ -51,7 +52,7 @@ def ask_approval(
         ended = {ApprovalStatus.REJECTED, ApprovalStatus.EXPIRED}
         if _body_hash(change) or existing.status_at(now_ms) not in ended:
             return existing
-    raise Unavailable("it was rejected too often: change it first")
+    raise Unavailable("the same change was rejected too often: request a different one")
 
 
 def _word(change: PendingChange) -> str:

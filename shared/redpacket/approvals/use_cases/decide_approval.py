@@ -29,7 +29,7 @@ class DecidePorts:
 
 
 def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
-    """Approve and apply; a repeat by any operator completes an interrupted application.
+    """Approve and apply a change; a retry by any operator completes an interrupted application.
 
     Raises ApprovalNotFound, FourEyesNeeded, NotAsApproved, VersionConflict, and errors of *apply*.
     """
@@ -41,11 +41,11 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
     try:
         ports.apply(approval)
     except Rejected as error:
-        # A repeat records no refusal, because it may fail on the effects of the first call. The
-        # first call records none after a repeat, which may have applied the change and crashed.
+        # A retry records no refusal, because the first call's effects may have caused it. The
+        # first call records none after a retry, which may have applied the change and crashed.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
-        # A refusal never overwrites an application, which may be the reason for this failure.
+        # Another call may have applied the change and so caused this failure.
         stored = ports.approvals.find_approval(approval_id)
         if stored and stored.is_applied:
             return stored

@@ -50,7 +50,7 @@ def list_packets(
 ) -> tuple[list[Packet], str | None]:
     """Return packets and the next cursor; a page filtered by status may be short.
 
-    Without campaign and sender, list packets that have not ended. Raises InvalidRequest.
+    Without a campaign or sender, list packets that have not ended. Raises InvalidRequest.
     """
     by_sender = OPEN_CURSOR if sender_id is None else SENT_CURSOR
     form = by_sender if campaign_id is None else PACKET_ID.pattern
@@ -109,7 +109,7 @@ def count_sharers(
 ) -> tuple[Counter[str], int | None]:
     """Return each sharer's claim count on a page, and the next *after_no*. Raises PacketNotFound.
 
-    The counts come from the share rows, so they are exact while no claim arrives.
+    The counts come from the share rows, so they are exact unless a claim arrives meanwhile.
     """
     counts: Counter[str] = Counter()
     next_no: int | None = after_no

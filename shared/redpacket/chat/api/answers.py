@@ -1,4 +1,4 @@
-"""Response types of chats."""
+"""Response types for chats."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ def edit_batch(
     delay: Callable[[str, int], None],
     logger: EventLogger,
 ) -> dict[str, list[dict[str, str]]]:
-    """Edit the cards in the messages; return SQS's partial batch response.
+    """Edit the cards that the messages name; return the partial batch response for SQS.
 
-    If the platform limits calls, the message is redelivered after the platform's delay. A
-    permanent refusal completes the message.
+    If the platform limits calls, the message is redelivered after the delay that the platform
+    asks for. A permanent refusal completes the message.
     """
     failed: list[str] = []
     for record in records:

@@ -1,4 +1,4 @@
-"""Request body and parameters of an admitted chat."""
+"""Request body and path parameters for an admitted chat."""
 
 from __future__ import annotations
 

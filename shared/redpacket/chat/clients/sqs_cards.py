@@ -16,8 +16,8 @@ _HIDDEN_S_MAX = 12 * 3_600
 class SqsCards:
     """SQS implementation of CardQueue.
 
-    SQS keeps one message per packet and time step. The queue delays each message until its step is
-    over, so that the edit shows all changes during the step.
+    SQS keeps one message per packet and time step. The queue delays each message until the step is
+    over, so that the edit shows all changes made during the step.
     """
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:

@@ -40,7 +40,7 @@ def text(given: Mapping[str, Any], name: str) -> str:
 def member(host_id: str, name: str, language: str) -> Member:
     """Return a member. Raises InvalidRequest if the platform's id is not valid as a user id.
 
-    Otherwise, members whose calls lack an id would share one account.
+    Without this check, members whose calls lack an id would share one account.
     """
     if not (HOST_ID.fullmatch(host_id) and all(host_id.split(":"))):
         raise InvalidRequest.of("user", "has an id that no user can have")
@@ -48,12 +48,12 @@ def member(host_id: str, name: str, language: str) -> Member:
 
 
 def link_label(link: str) -> str:
-    """Return the label of a card's link: its host, which needs no language."""
+    """Return the label of a card's link: the host name, which needs no translation."""
     return f"🔗 {urlsplit(link).hostname}"
 
 
 def fitting(lines: Sequence[str], size_max: int, size: Callable[[str], int]) -> tuple[str, ...]:
-    """Return the lines that fit; a last line counts those that do not."""
+    """Return the lines that fit, and a last line that counts the others."""
     if sum(size(line) + 1 for line in lines) <= size_max:
         return tuple(lines)
     kept: list[str] = []

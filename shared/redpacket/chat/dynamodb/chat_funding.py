@@ -18,7 +18,7 @@ _KEPT_DAYS = 3
 
 
 class DynamoChatFunding(DynamoFunding):
-    """Funding for packets of one chat. A repeated send counts only once."""
+    """Funding for packets of one chat. A retried send counts only once."""
 
     def __init__(
         self, dynamo: Dynamo, open_packets_max: int | None, chat: Chat, member_day_fen: int

@@ -26,7 +26,7 @@ class DynamoChats:
         self._audit_table = dynamo.tables.journal
 
     def find(self, connector: str, chat_id: str) -> Chat | None:
-        """Return the admitted chat with this current or earlier id."""
+        """Return the admitted chat that has or had this id."""
         row = self._dynamo.get(self._table, keys.chat(connector, chat_id))
         if row and "moved_from" in row:
             return self.find_own(connector, str(row["moved_from"]))
@@ -48,7 +48,7 @@ class DynamoChats:
         return [_chat_of(row) for row in rows if row.get("is_admitted")]
 
     def put(self, chat: Chat, action: Action) -> None:
-        """Store an admitted chat and log the action; a move of another chat to its id ends."""
+        """Store an admitted chat, log the action, and end any move of another chat to this id."""
         row: Row = {
             **keys.chat(chat.connector, chat.chat_id),
             "connector": chat.connector,
@@ -62,7 +62,7 @@ class DynamoChats:
         self._write(merge(self._table, row), action)
 
     def revoke(self, connector: str, chat_id: str, action: Action) -> None:
-        """End a chat's admission, and any move to its id, and log the action."""
+        """Revoke a chat's admission, end any move to its id, and log the action."""
         key = keys.chat(connector, chat_id)
         self._write(update(self._table, key, "SET is_admitted = :no", no=False), action)
 
@@ -71,12 +71,12 @@ class DynamoChats:
         self._dynamo.transact([operation, *note_action(self._audit_table, action)])
 
     def move(self, chat: Chat, new_chat_id: str) -> None:
-        """Map a chat's new id to it; a repeat changes nothing."""
+        """Map a chat's new id to the chat; a second call has no effect."""
         row: Row = {**keys.chat(chat.connector, new_chat_id), "moved_from": chat.chat_id}
         self._dynamo.write(put(self._table, row))
 
     def take_hint(self, connector: str, chat_id: str, now_ms: int) -> bool:
-        """Return whether the bot's last hint about admission in this chat is ten seconds old."""
+        """Record a hint about admission; return False within ten seconds of the last hint."""
         now_s = now_ms // 1000
         row: Row = {**keys.hint(connector, chat_id), "expires_at_s": now_s + _HINT_S}
         is_over = "attribute_not_exists(pk) OR expires_at_s <= :now_s"
@@ -106,7 +106,7 @@ class DynamoChats:
         return PostedCard(packet_id, *(str(row[name]) for name in names))
 
     def find_packet_id(self, connector: str, chat_id: str, message_id: str) -> str | None:
-        """Return the packet whose card is this message."""
+        """Return the id of the packet whose card is this message."""
         row = self._dynamo.get(self._table, keys.message(connector, chat_id, message_id))
         return str(row["packet_id"]) if row else None
 

@@ -1,4 +1,4 @@
-"""Keys of ChatTable. Rows for cards, messages, hints and sums expire at `expires_at_s`."""
+"""Keys in ChatTable. Rows for cards, messages, hints and sums expire at `expires_at_s`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def chat(connector: str, chat_id: str) -> dict[str, str]:
 
 
 def hint(connector: str, chat_id: str) -> dict[str, str]:
-    """Return the key of the row that limits the bot's hints about admission to a chat."""
+    """Return the key of the row that limits the bot's hints in a chat that is not admitted."""
     return {"pk": f"hint#{connector}#{chat_id}", "sk": "hint"}
 
 
@@ -26,5 +26,5 @@ def message(connector: str, chat_id: str, message_id: str) -> dict[str, str]:
 
 
 def spent(subject: str, day: int) -> dict[str, str]:
-    """Return the key of the sum that a chat or a member has sent in one day."""
+    """Return the key of the sum that a chat or a member has spent in one day."""
     return {"pk": f"spent#{subject}#{day}", "sk": "spent"}

@@ -19,8 +19,8 @@ _FIELDS = ("title", "day_fen", "language")
 def admit_chat(operator: User, chat: Chat, *, chats: DynamoChats) -> Chat:
     """Admit a chat, or change an admitted one; log nothing for an unchanged chat.
 
-    *chat* has the time of this call. Admitting an id that another chat moved to makes it a separate
-    chat and ends the move, which a compromised role may have forged.
+    `chat.admitted_at_ms` is the time of this call. If another chat moved to this id, the id becomes
+    a separate chat and the move ends, because a compromised role may have forged the move.
     """
     before = chats.find_own(chat.connector, chat.chat_id)
     after = replace(chat, admitted_at_ms=before.admitted_at_ms) if before else chat
@@ -44,7 +44,7 @@ def revoke_chat(
 
 
 def list_chats(*, chats: DynamoChats) -> list[Chat]:
-    """Return all admitted chats by connector and id."""
+    """Return all admitted chats, sorted by connector and id."""
     return sorted(chats.list_all(), key=lambda chat: chat.key)
 
 

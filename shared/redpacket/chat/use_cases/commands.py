@@ -29,7 +29,7 @@ def command_of(text: str) -> str | None:
 def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
     """Return the fields of `POST /packets` for a command, and whether the link may be used.
 
-    Return None if the command lacks an amount, a share count, or the passphrase's word.
+    Return None if the command lacks an amount, a share count, or a word after `passphrase=`.
     """
     written = text.split()[1:]
     is_linked = _LINK in written
@@ -43,7 +43,7 @@ def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
     phrases = [*filter(None, map(_PASSPHRASE.fullmatch, rest))]
     if phrases:
         if len(phrases) > 1 or not phrases[0][1]:
-            # As a greeting, it would show its word and protect nothing.
+            # As a greeting, the word would be public and protect nothing.
             return None
         fields["passphrase"] = phrases[0][1]
         rest.remove(phrases[0][0])

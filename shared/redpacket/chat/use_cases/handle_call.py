@@ -52,7 +52,7 @@ class CallPorts:
     """Dependencies of calls.
 
     *order_of* validates the fields of `POST /packets`. *send_ports_of* counts a send toward the
-    limits of its chat and member. The guards check switches and rate limits of a user id.
+    limits of its chat and member. The guards check switches and a user id's rate limits.
     *check_id* raises PacketNotFound for a packet id that no send returned.
     """
 
@@ -125,7 +125,7 @@ class _Talk:
         return self.connector.answer(tap, text, is_alert=True)
 
     def answer_message(self, message: Message) -> Mapping[str, Any]:
-        """Carry out a command, or try words as a passphrase."""
+        """Run a command, or try the message's text as a passphrase."""
         try:
             text = self._carry_out(message)
         except RedPacketError as error:
@@ -182,7 +182,7 @@ class _Talk:
         return self._say("admit", command=" ".join(quoted))
 
     def _send(self, chat: Chat, message: Message) -> str:
-        """Send a packet from the member's balance, post its card, and return the text for forms."""
+        """Send a packet from the member's balance, post its card, and return any text to show."""
         unit = self.ports.cards.unit
         if not (parsed := packet_fields(message.text, unit)):
             has_form = message.text.split()[1:] == [] and self.connector.offer_form(
@@ -231,7 +231,7 @@ class _Talk:
             place = PostedCard(packet_id, self.name, message.chat_id, message_id, chat.language)
             chats.put_card(place, clock.now_ms())
         if not packet.rules.is_exclusive:
-            # Earlier claims through the link found no card to edit. Only the queue edits cards.
+            # Claims through the link may have come before the card. Only the queue edits cards.
             self.ports.card_queue.put([packet_id], clock.now_ms())
 
     def _try_words(self, chat: Chat, message: Message) -> str:

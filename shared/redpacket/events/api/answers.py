@@ -1,4 +1,4 @@
-"""Response types of webhooks and notices."""
+"""Response types for webhooks and notices."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TriedDelivery(TypedDict):
 
 
 class Webhook(TypedDict):
-    """Receiver of events; fields about last deliveries are null before the first delivery."""
+    """Receiver of events; `last_success` and `last_failure` are null until there is one."""
 
     name: WebhookName
     url: Annotated[Word, Field(examples=["https://shop.example/events"])]
@@ -108,7 +108,7 @@ class Secret(TypedDict):
 
 
 class Replay(TypedDict):
-    """Number of dead letters that are redelivered."""
+    """Number of dead letters that will be delivered again."""
 
     replayed_count: Count
     is_complete: Annotated[
@@ -133,7 +133,7 @@ class UserNotice(TypedDict):
     amount_fen: NotRequired[
         Annotated[AnyFen, about("Amount of the claims, refund, share, or withdrawal.", 888)]
     ]
-    text: NotRequired[Annotated[Word, about("Emoji of the thanks; null without one.", "🙏")]]
+    text: NotRequired[Annotated[Word, about("Emoji of the thanks; absent without one.", "🙏")]]
 
 
 class Notices(TypedDict):

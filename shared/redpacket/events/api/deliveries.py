@@ -26,9 +26,9 @@ def announce_batch(
     dead_letter: Callable[[Record], None],
     logger: EventLogger,
 ) -> dict[str, int]:
-    """Announce the changes of a stream batch, and return the number of queued deliveries.
+    """Announce the changes in a stream batch, and return the number of queued deliveries.
 
-    A malformed record is set aside so that it does not block others. If a dependency is
+    A malformed record is set aside, so that it does not block the others. If a dependency is
     unavailable, the error propagates and Lambda retries the batch for up to a day.
     """
 
@@ -40,7 +40,7 @@ def announce_batch(
     for record in records:
         try:
             change = read(record)
-        except Exception as error:  # noqa: BLE001 - it must not block the records behind it
+        except Exception as error:  # noqa: BLE001 - one bad record must not block the others
             set_aside(record, error)
         else:
             changes += [(record, change)] if change else []
@@ -59,7 +59,7 @@ def announce_batch(
 
 
 def is_altered(record: Record) -> bool:
-    """Return whether a row lost a value; an approval may only gain a decision, then an outcome.
+    """Return whether a stored value changed, other than the outcome of an approved change.
 
     A record without row images comes from the audit log, whose rows never change.
     """

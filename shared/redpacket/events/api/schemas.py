@@ -35,8 +35,8 @@ class WebhookBody(StrictBody):
         str,
         StringConstraints(pattern=r"^https?://[!-~]+$", max_length=URL_LENGTH_MAX),
         about(
-            "Address for events: https, a global address, no redirects. http and private addresses "
-            "require a deployment that allows them, like a local stack."
+            "URL that receives the events: https, a public address, no redirects. Only deployments "
+            "that allow it, such as a local stack, accept http and private addresses."
         ),
     ]
     events: Annotated[

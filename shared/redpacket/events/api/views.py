@@ -1,4 +1,4 @@
-"""Responses of webhooks and notices, and the parameter of the webhook routes."""
+"""Responses for webhooks and notices, and the path parameter of webhook routes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def webhook_name_of(text: str) -> str:
 
 
 def attempt_view(made: DeliveryAttempt) -> TriedDelivery:
-    """Return the result of a delivery."""
+    """Return the result of a delivery attempt."""
     return {
         "event_id": made.event_id,
         "type": made.kind,
@@ -57,7 +57,7 @@ def webhook_view(webhook: Webhook, secret: str | None = None) -> answers.Webhook
 def details_view(
     webhook: Webhook, counts: tuple[int, int], dead: Sequence[Delivery]
 ) -> WebhookDetails:
-    """Return a webhook with its dead letters."""
+    """Return a webhook with delivery counts and the oldest dead letters."""
     waiting_count, dead_count = counts
     return {
         **webhook_view(webhook),

@@ -92,6 +92,6 @@ class WebhookSender:
 
 
 def _account(secret: SealedSecret, webhook: Webhook) -> ExternalAccount:
-    """Return a webhook's secret; a secret from an earlier version is not bound to a URL."""
+    """Return a webhook's secret; a secret from an earlier release is not bound to a URL."""
     account = ExternalAccount(secret.sealed, secret.hash)
     return replace(account, owner=webhook.url) if account.has_owner else account

@@ -23,7 +23,7 @@ class SqsDeliveries:
 
 
 class SqsUnreadRecords:
-    """Queue that keeps records for an operator, in a form that their function can retry."""
+    """Queue of records for an operator, in a form that the stream's function can process again."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
         self._queue = SqsQueue(connect, queue_url, "the queue of unread records")

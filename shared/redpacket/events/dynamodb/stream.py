@@ -1,4 +1,4 @@
-"""Parser of DynamoDB stream records into the changes that cause events."""
+"""Parser that turns DynamoDB stream records into the changes that cause events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _reader(row: Mapping[str, Any]) -> Callable[[dict[str, Any]], Subject] | Non
         return draw_of
     if place.startswith(draw_keys.UNIT_PREFIX):
         return winner_of
-    # PacketsTable also has rows under this sort key, which map a payment to its packet.
+    # Other rows with this sort key, in PacketsTable, map a payment to its packet.
     if place == payment_keys.PAYMENT and "payment_status" in row:
         return payment_of
     return withdrawal_of if place == payment_keys.WITHDRAWAL else None

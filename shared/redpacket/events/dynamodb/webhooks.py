@@ -1,4 +1,4 @@
-"""Repositories of webhooks and of their waiting deliveries, in WebhooksTable."""
+"""Repositories of webhooks, and of waiting and dead deliveries, in WebhooksTable."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DynamoWebhooks:
         self._table = dynamo.tables.webhooks
 
     def list_all(self) -> list[Webhook]:
-        """Return all webhooks by name, eventually consistent."""
+        """Return all webhooks, sorted by name, with eventually consistent reads."""
         rows = self._dynamo.query(
             self._table,
             KeyConditionExpression="pk = :pk",
@@ -48,7 +48,7 @@ class DynamoWebhooks:
         return _webhook_of(row) if row else None
 
     def put(self, webhook: Webhook, seen: Webhook | None) -> bool:
-        """Write an edit of *seen*; return False if another edit came first."""
+        """Create a webhook, or replace *seen*; return False if another edit came first."""
         row = _edited_row(webhook)
         if seen is None:
             made = {
@@ -96,9 +96,9 @@ class DynamoWebhooks:
 
 
 class DynamoWaitingList:
-    """Deliveries that wait for another attempt, and dead letters; lists may lag.
+    """Repository of deliveries that wait for another attempt, and of dead letters; lists may lag.
 
-    A finished delivery's row drops its event and expires.
+    After a success, the delivery's row keeps no event and expires.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:

@@ -1,4 +1,4 @@
-"""Events for hosts: conversion of row changes to events, and of events to CloudEvents.
+"""Events for hosts: conversion of row changes into events, and of events into CloudEvents.
 
 Events hold our user ids; the host's ids are added when an event is sent, so no queue holds them
 (docs/adr/0037).
@@ -78,13 +78,13 @@ class Event:
     sequence: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a time without a text form; such an event would block later ones."""
+        """Raise ValueError for a time without a text form, which would block later events."""
         if not 0 <= self.at_ms < _AT_MS_END:
             raise ValueError(f"{self.at_ms} can not be the time of an event")
 
     @property
     def event_id(self) -> str:
-        """Id that is the same for each read of the change, so that receivers can drop repeats.
+        """Id that is the same for every read of a change, so that receivers can drop duplicates.
 
         A payment may be refunded in parts, so the id includes the sum refunded so far.
         """
@@ -94,7 +94,7 @@ class Event:
 
 
 def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the CloudEvent; a user missing in *host_ids* is null, with their token."""
+    """Return the CloudEvent. A user missing from *host_ids* is null; the token is always set."""
     happened = datetime.fromtimestamp(event.at_ms / 1000, UTC)
     users: dict[str, str | None] = {}
     for name, user_id in event.users.items():
@@ -154,7 +154,7 @@ def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
 
 
 def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator[Event]:
-    """Yield the events of a share's change; a prize's unit has the event of its draw."""
+    """Yield the events of a share's change; a draw has already announced a prize's claim."""
     if after.status is not ShareStatus.CLAIMED or after.claimer is None:
         return
     users = {"user": after.claimer.user_id, "sender": packet.sender.user_id}

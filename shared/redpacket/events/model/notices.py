@@ -1,4 +1,4 @@
-"""Notices about changes of packets, won units and withdrawals."""
+"""Notices about changes to packets, won units and withdrawals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_WITHDRAWALS = {
 
 
 def notices_of(change: Change) -> Iterator[UserNotice]:
-    """Yield the notices of a change; the same change always produces the same ones."""
+    """Yield the notices of a change; the same change always produces the same notices."""
     match change.before, change.after:
         case Packet() | None as before, Packet() as packet:
             for event in packet_events(before, packet):

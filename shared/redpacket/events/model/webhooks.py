@@ -16,7 +16,7 @@ COUNT_MAX = 1_000
 """Maximum number of deliveries that are counted."""
 
 GIVEN_UP_AFTER_MS = 24 * 3_600_000
-"""Milliseconds for which a delivery is retried; then it is a dead letter for an operator."""
+"""Milliseconds for which a delivery is retried before it becomes a dead letter."""
 
 DEAD_KEPT_MS = 30 * GIVEN_UP_AFTER_MS
 
@@ -27,7 +27,9 @@ FAILURES_MAX = 5
 """Consecutive failures that open a webhook's circuit breaker."""
 
 SLOW_MS = 2_000
-"""Response milliseconds above which a receiver is slow; then only the sweep calls it for a while.
+"""Response time in milliseconds above which a receiver counts as slow.
+
+For the next minute, only the sweep calls a slow receiver.
 """
 
 _SLOW_FOR_MS = 60_000
@@ -63,12 +65,12 @@ class DeliveryAttempt:
     @property
     def is_ok(self) -> bool:
         """Return whether the receiver accepted the event."""
-        return 200 <= self.status < 300  # noqa: PLR2004 - a class of HTTP
+        return 200 <= self.status < 300  # noqa: PLR2004 - the success statuses of HTTP
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Receiver; edits change *version*, and deliveries change the fields below it."""
+    """Receiver of events. Edits increment *version*; deliveries change the fields after it."""
 
     name: str
     url: str
@@ -88,7 +90,7 @@ class Webhook:
         return self.is_on and kind in self.kinds
 
     def may_be_asked(self, now_ms: int) -> bool:
-        """Return whether its circuit breaker allows a delivery."""
+        """Return whether the webhook is on and its circuit breaker allows a delivery."""
         return self.is_on and self.paused_until_ms <= now_ms
 
     def is_half_open(self, now_ms: int) -> bool:
@@ -100,7 +102,7 @@ class Webhook:
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 
     def is_worth_noting(self, made: DeliveryAttempt) -> bool:
-        """Return whether a success changes the state, or none was stored for a long time."""
+        """Return whether a success changes the state, or the last stored one is ten seconds old."""
         last = self.last_success.at_ms if self.last_success else 0
         is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
             self.slow_until_ms
@@ -108,7 +110,7 @@ class Webhook:
         return is_news or made.at_ms - last >= _NOTED_EVERY_MS
 
     def signing(self, now_ms: int) -> tuple[SealedSecret, ...]:
-        """Return the secrets that sign now, the newest first."""
+        """Return the secrets that sign now, newest first."""
         return tuple(
             secret for secret in self.secrets if secret.until_ms is None or secret.until_ms > now_ms
         )

@@ -51,7 +51,7 @@ class AnnouncePorts:
 
 
 def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
-    """Store notices, queue deliveries and edits of cards; return the number of deliveries.
+    """Store notices, queue deliveries and card edits, and return the number of deliveries.
 
     Raises Unavailable. A repeated call produces the same notices and event ids.
     """
@@ -72,7 +72,7 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     ]
     if deliveries:
         ports.queue.put(deliveries)
-    # This is the last step, so that a failing queue of cards blocks no webhook.
+    # This step is last, so that a failing card queue blocks no webhook.
     shown = {event.subject for event in events if event.kind in _ON_CARDS}
     cards = sorted(packet_id for packet_id in shown if packets[packet_id].has_card)
     if ports.edit_cards and cards:
@@ -81,7 +81,7 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
 
 
 def _packets_of(changes: Sequence[Change], packets: PacketReader) -> dict[str, Packet]:
-    """Return the packets that changed, and those of the changed shares, by id."""
+    """Return the changed packets and the packets of changed shares, by id."""
     ids = {change.after.packet_id for change in changes if isinstance(change.after, Share)}
     of_shares = packets.list_packets(sorted(ids)) if ids else []
     changed = [change.after for change in changes if isinstance(change.after, Packet)]

@@ -1,6 +1,6 @@
 """Event delivery. Failed deliveries wait in a list outside the queue.
 
-A failing receiver is paused, and only the sweep calls a slow one (docs/adr/0037).
+A failing receiver is paused, and only the sweep calls a slow receiver (docs/adr/0037).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RetryReport:
 
 
 def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Delivery]:
-    """Deliver a batch, move failures to the waiting list, and return the messages to redeliver."""
+    """Deliver a batch, move failures to the waiting list, and return what SQS must redeliver."""
     webhooks = {
         name: ports.repository.find(name) for name in {delivery.webhook for delivery in deliveries}
     }
@@ -127,7 +127,7 @@ def _attempt(
 
 
 def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
-    """Deliver to one receiver until nothing is due, every call fails, or the time is up."""
+    """Deliver to one receiver until nothing is due, a whole batch fails, or the time is up."""
     report, seen = RetryReport(), set[str]()
     while ports.clock.now_ms() < stop_at_ms and len(seen) < _TRIES_MAX:
         stored = ports.repository.find(webhook.name)

@@ -1,4 +1,4 @@
-"""Webhook administration by operators: URL, event kinds, secrets, dead letters."""
+"""Webhook administration by operators: URLs, event kinds, secrets and dead letters."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def put_webhook(
 
 
 def rotate_secret(name: str, note: Callable[[], object], *, ports: EditPorts) -> str:
-    """Return a new secret; the old one also signs for a day.
+    """Replace the signing secret and return the new one; the old one also signs for a day.
 
     Raises WebhookNotFound, VersionConflict.
     """

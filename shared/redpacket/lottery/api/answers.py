@@ -133,7 +133,9 @@ class Plan(TypedDict):
     ends_at_ms: common.EndsAtMs
     timezone: Annotated[
         common.Word,
-        about("Time zone of the campaign's days; fixed once it has prizes.", "Asia/Shanghai"),
+        about(
+            "Time zone of the campaign's days. It is fixed once there are prizes.", "Asia/Shanghai"
+        ),
     ]
     rules: Annotated[Rules, about("Limits for one user.")]
     when_sold_out: Annotated[

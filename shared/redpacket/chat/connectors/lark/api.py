@@ -1,4 +1,4 @@
-"""Calls of Lark's API with a cached token of the app."""
+"""Calls to Lark's API with a cached app token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES_MAX = 10_000
 
 
 class LarkApi:
-    """Client of one app at Lark or Feishu."""
+    """API client for one Lark or Feishu app."""
 
     def __init__(self, environment: ConnectorEnvironment) -> None:
         secret = environment.secret
@@ -43,7 +43,7 @@ class LarkApi:
     def send(
         self, id_kind: str, to: str, message_type: str, content: Mapping[str, Any], key: str
     ) -> str:
-        """Send a message and return its id. Lark drops a repeated *key* for an hour."""
+        """Send a message and return its id. Lark drops messages with a *key* of the last hour."""
         body = {"receive_id": to, "msg_type": message_type, "content": _json(content)}
         url = f"{self._url}/im/v1/messages?receive_id_type={id_kind}"
         headers = self._headers()
@@ -92,7 +92,7 @@ _JSON = {"Content-Type": "application/json; charset=utf-8"}
 
 
 class _TokenInvalid(Unavailable):
-    """The token of the app is no longer valid. The next call fetches another one."""
+    """The app token is no longer valid. The next call fetches a new one."""
 
 
 def _json(content: Mapping[str, Any]) -> str:
@@ -111,7 +111,7 @@ def _told(answer: HttpAnswer, done: frozenset[str] = frozenset()) -> Mapping[str
         wait = answer.headers.get("x-ogw-ratelimit-reset", "")
         raise ChatBusy(retry_after_s=int(wait) if wait.isdecimal() else 1)
     if code in _TOKEN_INVALID:
-        raise _TokenInvalid("Lark rejected the token of the app")
+        raise _TokenInvalid("Lark rejected the app token")
     if answer.status == _BAD_REQUEST and code != _SENDING:
         raise ChatGone(f"Lark refused the call with code {code}")
     raise Unavailable(f"Lark answered {answer.status} with code {code}")

@@ -98,7 +98,7 @@ class Lark:
         tapper = self._member(header, text(operator, "open_id"), operator)
         chat_id, message_id = text(context, "open_chat_id"), text(context, "open_message_id")
         if "form_value" in action or text(action, "name") == _SUBMIT:
-            # Each member can send one packet per form, so a second tap on its button has no effect.
+            # Each member can send one packet per form, so a second tap on the button has no effect.
             return Message(
                 *(tapper, chat_id, f"form:{message_id}:{tapper.host_id}"),
                 *(_command(part(action, "form_value")), None),
@@ -138,7 +138,7 @@ class Lark:
 def _command(form: Mapping[str, Any]) -> str:
     """Return the command that corresponds to a form's values."""
     *numbers, greeting = (text(form, name).strip() for name in _FIELDS)
-    # A field that is empty, or has several words or an option, must not shift the others.
+    # A field that is empty, or has several words or an option, must not shift other fields.
     fields = [each if _ONE_WORD.fullmatch(each) else "?" for each in numbers]
     return " ".join(["/hongbao", *fields, greeting])
 
@@ -164,7 +164,7 @@ def _shown(card: Card) -> dict[str, Any]:
                 link_label(card.link), "default", {"type": "open_url", "default_url": card.link}
             )
         )
-    # Plain texts need no escaping.
+    # Plain text needs no escaping.
     words = {"tag": "div", "text": {"tag": "plain_text", "content": "\n".join(lines) or " "}}
     return _card(card.title, words, *buttons)
 

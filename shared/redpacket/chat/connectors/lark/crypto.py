@@ -15,13 +15,13 @@ _IV_BYTES = 16
 
 
 def is_signed(signature: str, timestamp: str, nonce: str, key: str, body: bytes) -> bool:
-    """Return whether Lark made *signature*, a hash over the other arguments and the raw body."""
+    """Return whether *signature* is Lark's hash of the other arguments."""
     made = sha256(f"{timestamp}{nonce}{key}".encode() + body).hexdigest()
     return hmac.compare_digest(made.encode(), signature.encode())
 
 
 def decrypted(sealed: str, key: str) -> bytes:
-    """Decrypt AES-256-CBC, whose IV comes first. Raises ValueError."""
+    """Decrypt AES-256-CBC text that starts with the IV. Raises ValueError."""
     content = b64decode(sealed, validate=True)
     iv, encrypted = content[:_IV_BYTES], content[_IV_BYTES:]
     opened = Cipher(AES256(sha256(key.encode()).digest()), CBC(iv)).decryptor()

@@ -1,4 +1,4 @@
-"""Connector for Telegram's Bot API: webhook updates, HTML messages, and one inline button."""
+"""Connector for Telegram's Bot API: webhook updates, HTML messages, and inline buttons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BAD_REQUEST, _FORBIDDEN, _TOO_MANY = 400, 403, 429
 _ANSWER_MAX = 200
 _MESSAGE_MAX = 4_096
 _ASK_MS, _CHATS_MAX = 10_000, 10_000
-"""Milliseconds between two requests in a group for private chats, and groups to remember."""
+"""Milliseconds between two hints in a group to open a private chat; groups to remember."""
 
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
 """Edit errors that require no action."""
@@ -31,7 +31,7 @@ _OTHER_AUTHORS = ("sender_chat", "forward_origin", "via_bot", "sender_business_b
 """Fields that mark messages not written by the sender: anonymous, forwarded, or from a bot."""
 
 _ADDRESSED = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
-"""Command with the bot's name, as group menus write it."""
+"""Command with a bot's name, which Telegram's menus add in groups."""
 
 _PRIVATE_FIRST = {
     "zh": "请先打开与我的私聊，我才能单独回复你。",
@@ -48,7 +48,7 @@ class Telegram:
         self._asked_at_ms: dict[str, int] = {}
         self._name = secret["telegram_name"]
         self._url = f"{secret.get('telegram_url') or _API}/bot{secret['telegram_token']}"
-        # The old secret is valid during a rotation.
+        # The old secret stays valid during a rotation.
         before = secret.get("telegram_secret_before")
         self._secrets = [each.encode() for each in (secret["telegram_secret"], before) if each]
 
@@ -63,14 +63,14 @@ class Telegram:
 
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
         if isinstance(call, Message):
-            # In a group, `notify` also reaches members who never opened a private chat.
+            # In a group, leave the text to `notify`, which handles members without a private chat.
             is_sure = call.is_private and text
             return {"method": "sendMessage", **_words(call.member, text)} if is_sure else {}
         # Answer even without a text: otherwise the button keeps spinning.
         body = {"text": _cut(text, _ANSWER_MAX), "show_alert": is_alert} if text else {}
         return {"method": "answerCallbackQuery", "callback_query_id": call.reply_to, **body}
 
-    def post(self, chat_id: str, card: Card, key: str) -> str:  # noqa: ARG002 - it has no such key
+    def post(self, chat_id: str, card: Card, key: str) -> str:  # noqa: ARG002 - Telegram has no such key
         return text(self._call("sendMessage", {"chat_id": chat_id, **_shown(card)}), "message_id")
 
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:
@@ -84,14 +84,14 @@ class Telegram:
         try:
             self._call("sendMessage", _words(member, text))
         except ChatGone:
-            # Telegram delivers private messages only after the member has opened that chat.
+            # Telegram delivers private messages only after the member has opened the private chat.
             with suppress(RedPacketError):
                 self._ask_for_private_chat(member, chat_id)
         except RedPacketError:
             pass
 
     def _ask_for_private_chat(self, member: Member, chat_id: str) -> None:
-        """Ask in the group, but rarely, because its few messages per minute are for cards."""
+        """Ask in the group, but rarely, because cards need the few messages allowed per minute."""
         now_ms = self._now_ms()
         if now_ms < self._asked_at_ms.get(chat_id, 0) + _ASK_MS:
             return
@@ -188,7 +188,7 @@ def _shown(card: Card) -> dict[str, Any]:
     lines = fitting(card.lines, _MESSAGE_MAX - _length(card.title) - 1, _length)
     button = {"text": card.button, "callback_data": card.packet_id} if card.button else None
     link = {"text": link_label(card.link), "url": card.link} if card.link else None
-    # The preview of the cover is above the text, so that an edit can keep it.
+    # Show the cover's preview above the text, so that an edit can keep the preview.
     preview = (
         {"url": card.cover_url, "prefer_large_media": True, "show_above_text": True}
         if card.cover_url
