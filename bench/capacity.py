@@ -21,7 +21,7 @@ FIGURES = ROOT / "bench" / "figures.toml"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
 READINGS = "<!-- readings:begin -->", "<!-- readings:end -->"
 
-# Planning figures, more cautious than the measured ones. docs/capacity.md has their sources.
+# Planning figures, more cautious than the measured figures. See docs/capacity.md for sources.
 GRAB_S = 0.015
 PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
@@ -30,7 +30,7 @@ CACHE_LOAD = 0.5
 """Maximum load of a cache shard. The other half is reserved for failovers and surprises."""
 
 SWEEP_CPU_S = 0.025
-"""CPU seconds for a packet that a sweep refunds and closes. 16 ms and 4.5 calls were measured."""
+"""CPU seconds for a packet that a sweep refunds and closes. Measured: 16 ms and 4.5 calls."""
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
 """Seconds for each of a packet's sequential calls to DynamoDB and the cache, rounded up."""
@@ -39,7 +39,7 @@ SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
 DUE = 100_000
 """Number of packets that expire in one minute before they are emptied."""
 
-# Limits of AWS. docs/capacity.md has their sources.
+# Limits of AWS. See docs/capacity.md for sources.
 PARTITION_WRITE_UNITS = 1_000
 TABLE_UNITS_QUOTA = 40_000
 EDGE_RPS = 250_000

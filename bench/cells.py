@@ -1,7 +1,7 @@
 """Load model of stacks in virtual time. It counts the grabs of a rush that each limit refuses.
 
 The model treats load as a fluid, and advances in steps of 0.1 s. It counts refusals for each limit.
-Of the refused users, 70% retry after two seconds. docs/capacity.md has AWS's limits and the
+Of the refused users, 70% retry after two seconds. See docs/capacity.md for AWS's limits and the
 planning figures.
 """
 

@@ -3,10 +3,11 @@
 Each start is a new process with the files that Lambda would provide: the function's folder, the
 layer that `sam build` makes, with its .pyc files, and the runtime's boto3. The bench measures the
 process's CPU time, so a busy machine matters little, and takes medians of interleaved rounds.
-"loser" and "winner" are complete first grabs, from the first import to the answer. They use TLS, as
-on AWS, to a real cache and to a stub of DynamoDB and SQS, both with certificates from a test CA.
-bench/figures.toml limits a function's cost to a multiple of importing boto3 alone. A function with
-a needless import must exceed this bound, because otherwise the bound would detect nothing.
+The loser and the winner are complete first grabs, from the first import to the answer. As on AWS,
+both connect with TLS, here to a real cache and to a stub of DynamoDB and SQS with certificates from
+a test CA. The bounds in bench/figures.toml limit a function's cost to a multiple of importing boto3
+alone. A function with a needless import must exceed its bound, because otherwise the bound would
+detect nothing.
 """
 
 import json
@@ -196,8 +197,8 @@ def _start_ms(
     function = "PayoutFunction" if name.endswith("payout") else "GrabFunction"
     path = [folder / function, folder / "SharedLayer" / "python", folder / "runtime"]
     code = START.format(path=[str(part) for part in path], start=start)
-    # -I isolates the process, and -S hides this interpreter's site-packages. The same interpreter
-    # compiled the layer's .pyc files.
+    # -I isolates the process, and -S hides this interpreter's site-packages.
+    # The same interpreter compiled the layer's .pyc files.
     done = subprocess.run(
         [places.LAMBDA_PYTHON, "-I", "-S", "-c", code],
         env=ENVIRONMENT | KEYS if environment is None else environment,

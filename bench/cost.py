@@ -153,8 +153,8 @@ def _record_units(book: Mapping[str, Any]) -> float:
 def feed_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
     """Return the price of a million polls of the feed, behind CloudFront."""
     usd, crowd, assumed = book["usd"], book["crowd"], book["assumed"]
-    # Each edge location requests the feed once a second, regardless of the number of viewers. A
-    # packet's viewers are the users that grab it.
+    # Each edge location requests the feed once a second, regardless of the number of viewers.
+    # A packet's viewers are the users that grab it.
     grabs_per_packet = crowd["shares_per_packet"] / crowd["winners_share"]
     fetches = min(1.0, crowd["edges_per_packet"] * crowd["poll_every_s"] / grabs_per_packet)
     fetched = poll_bill(book, deployment)

@@ -46,8 +46,7 @@ def a_person(number: int) -> User:
 class Claims:
     """DynamoDB units of one claim: to make the claim durable, and to settle it.
 
-    The units of the end of an emptied packet, and of the notices about the end, count once per
-    packet.
+    *end_write_units* and *notice_write_units* count once per packet, for its end and its notices.
     """
 
     claim_write_units: float
@@ -104,7 +103,7 @@ class Till:
         user_from: int = 0,
         **changes: Any,
     ) -> list[Share]:
-        """Make claims durable, each by another user. User numbers start after *user_from*."""
+        """Make claims durable, each by a different user. User numbers start after *user_from*."""
         last_no = packet.terms.count - shard_count(packet.packet_id)
         shares = [
             replace(
@@ -221,7 +220,7 @@ class RecordReads:
 def record_reads(
     indexes: Indexes, count: int, claimed: int, viewer: User | None = None
 ) -> RecordReads:
-    """Count the read units of the record page of a packet. If all shares are claimed, it closes."""
+    """Count the read units of a record page. If all its shares are claimed, the packet closes."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, claimed + 1))

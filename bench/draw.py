@@ -21,8 +21,8 @@ from testing.platform.servers import OperatorCache, some_servers
 DAY = "20270129"
 TABLES = (10, 100)
 
-# All prizes together have half of the weight, and the miss has the other half. So the first point
-# misses, and the second one wins the prize in the middle.
+# All prizes together have half of the weight, and the miss has the other half.
+# So the first point misses, and the second point wins the prize in the middle.
 POINTS = {"lose": (2**POINT_BITS - 1, "missed"), "win": (2**POINT_BITS // 4, "won")}
 
 

@@ -4,8 +4,8 @@ The bench serves the page's files and a stand-in for the API, which answers afte
 emulates slow 4G (1.6 Mbit/s, 150 ms) and a processor that is four times slower. Each visit has a
 new browser profile. The page is usable when the coin can be tapped. The time counts from the start
 of the visit; the figure is the median of the rounds. The control, visited in the same rounds, is
-the minimum for such a page: a document whose script makes one request and shows one button. axe
-counts serious and critical findings in several views, in light and dark mode.
+the minimum for such a page: a document whose script makes one request and shows one button. The
+bench also counts axe's serious and critical findings in several views, in light and dark mode.
 """
 
 import asyncio

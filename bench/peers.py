@@ -1,10 +1,10 @@
 """Claims per second from Python, compared with other ways to hand out each share once.
 
 Contenders take turns. In each turn, several processes claim as fast as they can for half a second.
-1.00 is our script alone, called through redis-py in the same round. "adapter" is the production
-claim cache, with which the peers are compared. PostgreSQL is Debian's package (apt install
-postgresql), with its default durability and with synchronous_commit=off. Its figures are null if it
-is not installed. Claims in Redis are not durable until the ledger has them.
+The unit (1.00) is our script alone, called through redis-py in the same round. The adapter is the
+production claim cache, with which the peers are compared. PostgreSQL is Debian's package (apt
+install postgresql), with its default durability and with synchronous_commit=off. Its figures are
+null if it is not installed. Claims in Redis are not durable until the ledger has them.
 """
 
 import multiprocessing as mp
@@ -37,7 +37,7 @@ SHARES = 200_000
 """More shares than any contender claims."""
 
 LOCK_SLEEP_S = 0.001
-"""Seconds between attempts. redis-py's default of 0.1 leaves the lock free most of the time."""
+"""Seconds between attempts. The default of 0.1 would leave the lock free most of the time."""
 
 Claim = Callable[[str], object]
 

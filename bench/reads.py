@@ -50,7 +50,7 @@ CASES = (
     *((101, claimed, 1) for claimed in (99, 101)),
     *((8_000, claimed, 1) for claimed in (300, 8_000)),
     *((20_000, claimed, 1) for claimed in (12_345, 20_000)),
-    # 40 partitions. A block of 4 KB has 19 claims, and 680 and 840 are 17 and 21 per partition.
+    # In 40 partitions, 680 claims are 17 in each, and 840 are 21. A block of 4 KB has 19 claims.
     *((100_000, claimed, 5) for claimed in (0, 7, 680, 840, 100_000)),
 )
 UNSETTLED = ((100, 60, 1), (8_000, 3_000, 1), (100_000, 840, 5))

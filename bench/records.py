@@ -38,7 +38,7 @@ def a_person() -> User:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Read units of one record page, including thanks; of the thanks; and of uncached profiles."""
+    """Read units of a record page (including thanks), of its thanks, and of uncached profiles."""
 
     page: float
     thanks: float

@@ -31,7 +31,7 @@ _BOUNDS = {
 }
 
 Value: TypeAlias = float | bool | None
-"""A figure; None if the machine lacks a requirement, such as PostgreSQL."""
+"""Value of a figure, or None if the machine lacks a requirement, such as PostgreSQL."""
 
 Line: TypeAlias = Mapping[str, Any]
 """Last line that a bench prints, parsed from JSON."""

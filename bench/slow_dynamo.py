@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Seconds of unused capacity that a partition keeps, so few that even short runs are steady."""
+"""Seconds of unused capacity that a partition keeps: so little that short runs are steady."""
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
 """Milliseconds that a transaction takes: basic range, additional range per item, and maximum."""
@@ -276,8 +276,8 @@ class SlowDynamo(FakeDynamo):
         self._charge((table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
         for index in self._indexes.get(table, ()):
             old, new = index.entry(before), index.entry(after)
-            # To move an entry, an index deletes the old one and writes the new one, at one unit
-            # each. An entry that keeps its position costs one unit if an attribute changes.
+            # Moving an entry costs two units: one to delete it, and one to write it again.
+            # An entry that keeps its position costs one unit if an attribute changes.
             is_moved = not (old and new) or old[0] != new[0]
             changed = [each for each in ((old, new) if is_moved else (new,)) if each]
             for keys, _ in changed if old != new else ():

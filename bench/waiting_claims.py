@@ -63,14 +63,13 @@ class PayoutQueue:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                # SQS hides messages from their receipt on. The batch's short duration is ignored
-                # here.
+                # SQS hides messages from their receipt on.
+                # The short duration of the batch is ignored here.
                 again = [message for message in batch if message.ref in failed]
                 self._hide(again, self._terms.visibility_s)
                 self._end()
             elif self._hidden or self._busy_count:
-                # Other pollers' batches may still fail, so sleep until their messages become
-                # visible.
+                # Other batches may still fail, so sleep until their messages become visible.
                 until_s = self._hidden[0][0] if self._hidden else self._time.now_s
                 self._time.sleep_s(max(1.0, until_s - self._time.now_s))
             else:

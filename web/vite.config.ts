@@ -31,8 +31,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // A visit to a packet's link loads the first two groups. Bundling each group into one file makes it a third
-    // smaller.
+    // A visit to a packet's link loads the first two groups.
+    // Bundling each group into one file makes it a third smaller.
     rolldownOptions: {
       output: {
         codeSplitting: {

@@ -27,7 +27,7 @@ def money(fen: int | None) -> str:
 
 
 def parse_amount(text: str) -> int:
-    """Parse an amount into minor units: 88.88 is in major units, 8888 in minor ones.
+    """Parse an amount into minor units: 88.88 is in major units, and 8888 in minor units.
 
     A grouped amount like 1,000 needs a symbol or decimals, unless the unit has no decimals. Raises
     typer.BadParameter if *text* is not an amount.

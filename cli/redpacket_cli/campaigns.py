@@ -112,7 +112,7 @@ def plan_rain(
     ] = 0,
     key: Key = "",
 ) -> None:
-    """Schedule packets that open for all users at the same second, from the campaign's budget."""
+    """Schedule packets from the campaign's budget that open for all users in the same second."""
     session = session_of(context)
     body = {"starts_at_ms": milliseconds("--starts-at", starts_at), "seconds": seconds}
     body |= {"rounds": rounds, "total_fen": total_fen, "count": count}
@@ -280,7 +280,7 @@ def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]
 
 
 def _clear(operator: Api, path: str, size: int) -> None:
-    """Empty the list in as many calls as needed. Its size still includes erased users."""
+    """Empty the list in as many calls as needed. The list's size still includes erased users."""
     before = size + 1
     while 0 < size < before:
         before, size = size, again(lambda: operator.post(path, {"remove_all": True}))["size"]

@@ -108,7 +108,7 @@ def _replace(
     noted: tuple[str, str, list[Change]],
     reason: str,
 ) -> None:
-    """Replace a number and audit this in one transaction. Raises Failure if the row has changed."""
+    """Replace a number and write an audit row together. Raises Failure if the row has changed."""
     kind, subject, changes = noted
     changes = [*changes, (found.field, str(found.wrong), str(right)), ("reason", None, reason)]
     corrected = {

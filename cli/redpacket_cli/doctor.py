@@ -87,8 +87,7 @@ def _alarms(session: Session) -> Iterator[Finding]:
     query = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
     alarms = cloudwatch.describe_alarms(**query)["MetricAlarms"]
     for alarm in alarms:
-        # Prefer the transition's time, because an update may leave the state unchanged. The
-        # emulator does not report transitions.
+        # Prefer the transition's time: an update may keep the state. The emulator has only updates.
         at = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
         since = f"{alarm['AlarmName']} since {at}"
         yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"
@@ -108,7 +107,7 @@ def _cache(session: Session) -> Iterator[Finding]:
         else:
             yield "ok", "cache", "it answers"
         return
-    # Outside the VPC, only ElastiCache reports the state. A cache of your own is unknown to it.
+    # Outside the VPC, only ElastiCache reports the state, and only of the stack's own cache.
     group = session.target.resource("Cache")
     described = session.target.aws("elasticache").describe_replication_groups(
         ReplicationGroupId=group
@@ -211,7 +210,7 @@ def _pending_withdrawals(session: Session) -> list[dict[str, Any]]:
 
 
 def _lacks_money(session: Session, provider: str, pending: list[dict[str, Any]]) -> bool:
-    """Return whether a pending withdrawal's last answer from the provider was `out_of_funds`."""
+    """Return whether *provider* last answered `out_of_funds` about a pending withdrawal."""
     asked = [each["withdrawal_id"] for each in pending if each["channel"] == provider]
     for withdrawal_id in asked[:_ASKED_MAX]:
         calls = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")["calls"]

@@ -13,7 +13,7 @@ class Exit(IntEnum):
     """An audit, a reconciliation, a proof or another check found a problem."""
     USAGE = 2
     REFUSED = 3
-    """The API refused the request, and would refuse it again unchanged.
+    """The API refused the request. An unchanged retry would be refused again.
 
     `verify` also exits with this code if nothing differs but not everything was checked.
     """

@@ -144,7 +144,7 @@ def run(
         str, typer.Option("--return", help="Withdrawal to return if no statement lists it as paid.")
     ] = "",
 ) -> None:
-    """Run a scheduled task now and print its report. It may overlap with the scheduled run."""
+    """Run a scheduled task now and print its report. The run may overlap with a scheduled run."""
     from redpacket_cli import corrections
 
     session = session_of(context)

@@ -258,8 +258,7 @@ def reject(context: typer.Context, approval_id: ApprovalId) -> None:
 
 def _decide(session: Session, approval_id: str, word: str) -> None:
     path = f"/admin/approvals/{approval_id}/{word}"
-    # A retry finishes an interrupted decision. The change's key or version prevents a second
-    # execution.
+    # Retries are safe, because the change's key or version prevents a second execution.
     session.screen.report(again(lambda: session.target.operator.post(path)))
 
 

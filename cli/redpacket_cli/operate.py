@@ -15,7 +15,9 @@ from redpacket_cli.session import an_id, session_of
 from redpacket_cli.words import translate
 
 switch = typer.Typer(help="Switches that turn features off and on.", no_args_is_help=True)
-limits = typer.Typer(help="Limits that change while the system runs.", no_args_is_help=True)
+limits = typer.Typer(
+    help="Limits that operators change while the system runs.", no_args_is_help=True
+)
 staging = typer.Typer(help="Testers of a staging stack.", no_args_is_help=True)
 dlq = typer.Typer(help="Dead letters: list, redrive, purge.", no_args_is_help=True)
 
@@ -230,7 +232,7 @@ def purge(
     queue: QueueName,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Delete all messages permanently. Check first that their work is done or isn't ours."""
+    """Delete all messages permanently. First check that their work is done or none is ours."""
     from redpacket_cli import corrections
 
     session = session_of(context)

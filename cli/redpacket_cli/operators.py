@@ -1,4 +1,4 @@
-"""Operators in the stack's own user pool. A role is a group whose members' tokens have a scope."""
+"""Operators in the stack's user pool. A role is a group whose members' tokens have its scope."""
 
 from enum import StrEnum
 from typing import Annotated, Any

@@ -23,7 +23,9 @@ from redpacket_cli.target import Target
 from redpacket_cli.words import translate
 
 PacketId = Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)]
-Key = Annotated[str, typer.Option(help="Idempotency key: a retry with it moves nothing twice.")]
+Key = Annotated[
+    str, typer.Option(help="Idempotency key: retries with the same key have one effect.")
+]
 As = Annotated[str, typer.Option("--as", help="A user of the local stack.")]
 UserToken = Annotated[
     str, typer.Option(envvar="REDPACKET_USER_TOKEN", help="A user's own token.", show_envvar=True)

@@ -30,7 +30,7 @@ REPORTS = {
     "refunds": "Refunded fraction of closed packets' money, by day and campaign.",
     "waiting": "Work that waits to be settled, closed, paid or refunded, with its age.",
 }
-"""Reports with descriptions. Each is an Athena view that every reconciliation recreates."""
+"""Descriptions of the reports, which are Athena views that every reconciliation recreates."""
 
 _ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 
@@ -117,7 +117,7 @@ def report_tax(
     ] = "Asia/Shanghai",
     to: lists.To = lists.STDOUT,
 ) -> None:
-    """Write each user's claims in a year by campaign, with an empty withholding column.
+    """Write each user's claims in a year, by campaign, with an empty withholding column.
 
     Totals include campaign packets and cash prizes. Goods and codes have no amount.
     """

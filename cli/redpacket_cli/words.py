@@ -1,4 +1,4 @@
-"""Language of the terminal. The code has the English texts, and a catalog their translations.
+"""Language of the terminal. The code has the English texts, and a catalog has the Chinese texts.
 
 Text for people is translated when it is printed, so commands do not depend on the language. JSON is
 not translated. `{}` stands for a value. The catalog's test reads the templates from the code.
@@ -374,7 +374,7 @@ ZH = {
     "{} can't be a user: use up to 128 letters, digits and any of _ . @ : | + = -": (
         "{} 不能作为用户：最多 128 个字母、数字和 _ . @ : | + = -"
     ),
-    # Names of the API's problem codes. The API's detail follows them.
+    # Names of the API's problem codes. The output appends the API's detail.
     "approval_not_found": "没有这条审批",
     "campaign_not_found": "找不到这个活动",
     "chat_not_found": "没有允许过这个群聊",

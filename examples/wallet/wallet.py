@@ -36,7 +36,7 @@ class Wallet:
     """The wallet's books: one row for each number. Repeated calls don't change it."""
 
     def __init__(self, report: Callable[[str, str, str], None]) -> None:
-        """Store *report*, which sends a result's type, number, and the wallet's own id for it."""
+        """Store *report*, which sends the type, the number, and the wallet's own id of a result."""
         self._report, self._ahead_ms = report, 0
         self.orders: dict[str, Fields] = {}
         self.refunds: dict[str, Fields] = {}

@@ -364,8 +364,8 @@ export class Send extends View {
         return await session.client.ask("POST", "/packets", { body, key, repeats: REPEATS, onRepeat });
       } catch (error) {
         const { isUncertain, code } = problemOf(error);
-        // After an unknown outcome, keep the key, so that a retry can't pay twice. Also keep it for the retry after a
-        // sign-in.
+        // After an unknown outcome, keep the key, so that a retry can't pay twice.
+        // Also keep it for the retry after a sign-in.
         if (!isUncertain && code !== "unauthorized") session.writes.end("send");
         throw error;
       }
