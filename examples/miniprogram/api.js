@@ -6,7 +6,7 @@ const refusals = require("./refusals");
 const TRIES = 8;
 const PASSING = ["unavailable", "idempotency_key_in_use", "offline"];
 
-/** Texts that differ from the page's, which retries for longer. */
+/** Texts that differ from the page's texts, because the page retries for longer. */
 const WORDS = {
   offline: "网络断开了",
   split_impossible: "每人至少 0.01 元，最多 200 元",
@@ -32,7 +32,7 @@ async function signIn() {
   });
 }
 
-/** Sends a request, with retries. Retries are harmless: the API recognizes a send by its key and a grab by its user. */
+/** Sends a request, with retries. They are harmless, because the API recognizes a send by its key and a grab by its user. */
 function ask(method, path, options = {}) {
   return repeat(async () => {
     const asked = session;
@@ -53,7 +53,7 @@ async function repeat(once) {
       return await once();
     } catch (problem) {
       if (!PASSING.includes(problem.code) || tries === TRIES) throw problem;
-      // The delay doubles each time, with jitter: users refused together retry at different times.
+      // The delay doubles each time. With jitter, users who were refused at the same time retry at different times.
       await pause(250 * 2 ** tries * (0.5 + Math.random() / 2));
     }
   }
@@ -88,7 +88,7 @@ const now = () => Date.now() + aheadMs;
 
 function noteTime(header = {}, askedAtMs) {
   const told = Object.fromEntries(Object.entries(header).map(([name, value]) => [name.toLowerCase(), value]));
-  // A cached answer has an old time.
+  // Ignore a cached answer, because its time is old.
   if (!told["x-now-ms"] || "age" in told || told["cache-control"]?.includes("public")) return;
   aheadMs = Math.round(Number(told["x-now-ms"]) - (askedAtMs + Date.now()) / 2);
 }
@@ -117,10 +117,10 @@ const money = (fen) => `${digits(fen)} ${unit.symbol}`;
 
 const FEN_MAX = 1e12;
 const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
-/** Groups of three digits with one separator. A single group after a point is ambiguous: it may be a fraction. */
+/** Groups of three digits with one separator. A single group after a point is excluded, because it may be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
-/** Parses typed yuan by the page's amount grammar. Returns fen, or 0 if the input is invalid. */
+/** Parses an amount in yuan by the page's grammar. Returns fen, or 0 if the input is invalid. */
 function fenOf(text) {
   const number = text
     .replace(/[０-９٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))
