@@ -93,7 +93,7 @@ class PostedCard:
 class Chat:
     """Chat that an operator admitted; *chat_id* is its id at that time.
 
-    *day_fen* limits the sum of the chat's packets per day. Its cards use *language*, zh or en.
+    *day_fen* limits the sum of the chat's packets per day. The cards use *language*, zh or en.
     """
 
     connector: str

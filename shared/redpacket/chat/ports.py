@@ -41,7 +41,7 @@ class Connector(Protocol):
         """
 
     def post(self, chat_id: str, card: Card, key: str) -> str:
-        """Post a card and return its message id. Some platforms drop a card with a used *key*."""
+        """Post a card and return the message id. Some platforms ignore a repeated *key*."""
 
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:
         """Replace a card. An unchanged card or a deleted message counts as success."""

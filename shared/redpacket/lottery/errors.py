@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class DrawRefused(Rejected):
-    """Base class for refusals of draws only."""
+    """Base class for refusals that only draws return."""
 
 
 class HelpRefused(Rejected):
-    """Base class for refusals of helps only."""
+    """Base class for refusals that only helps return."""
 
 
 class AttemptsExhausted(DrawRefused):

@@ -17,4 +17,4 @@ class AllowanceMoved(Contended):
 
 
 class NotAsApproved(VersionConflict):
-    """The change no longer does what was shown, e.g. after another approval. Request it again."""
+    """The change differs from what the approver saw, or can't be verified. Request it again."""

@@ -44,7 +44,7 @@ from redpacket.platform.user import User, UserIds
 from redpacket.users.dynamodb.profiles import note_user
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
-"""A new row has no status, so functions that request approvals need no right to write it."""
+"""A new row has no status, so functions that request approvals need no permission to set one."""
 
 IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
 IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
@@ -64,7 +64,7 @@ _FIRST = {
     ApprovalKind.PRIZE: "3",
     ApprovalKind.STOCK: "4",
 }
-"""First digit of an id, by kind. IAM lets each role put only the digits of its kinds."""
+"""First digit of an id, by kind. A role may put only ids with the digits of its kinds."""
 
 
 _BAD = ArithmeticError, KeyError, TypeError, ValueError
@@ -141,7 +141,7 @@ class DynamoApprovals:
     def mark_applied(self, approval: Approval) -> None:
         """Mark an approved change as applied.
 
-        This overrides a concurrent call's refusal, so no applied change is shown as rejected.
+        The mark overrides a concurrent call's refusal, so no applied change is shown as rejected.
         """
         self._mark(
             approval,
@@ -236,7 +236,7 @@ def _row(approval: Approval) -> Row:
 def _parsed(approval_id: str, row: dict[str, Any], *, is_verified: bool) -> Approval:
     decided_by, content = row.get("decided_by"), json.loads(row["asked"])
     if not is_verified:
-        # Rows of earlier releases have the amount in a separate attribute, or lack it.
+        # Rows of earlier releases have the amount in a separate attribute, or no amount.
         content = {"amount_fen": row.get("amount_fen", 0), **content}
     approval = Approval(
         approval_id=approval_id,

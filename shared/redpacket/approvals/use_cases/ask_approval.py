@@ -35,7 +35,7 @@ def ask_approval(
     """Return the pending approval of this change. Raises IdempotencyKeyReused.
 
     A repeated idempotency key returns the first approval. A PUT may be requested again after a
-    rejection or expiry. Raises Unavailable after 20 such requests.
+    rejection or expiry. Raises Unavailable after 20 rejected or expired requests.
     """
     now_ms, change = clock.now_ms(), asked_of(needed)
     for turn in range(_ASKED_AGAIN_MAX):

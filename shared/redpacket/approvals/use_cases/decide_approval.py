@@ -41,8 +41,8 @@ def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Appr
     try:
         ports.apply(approval)
     except Rejected as error:
-        # A retry records no refusal, because the first call's effects may have caused it. The
-        # first call records none after a retry, which may have applied the change and crashed.
+        # A retry records no refusal, because the first call's effects may have caused it.
+        # After a retry, neither does the first call, because the retry may have applied the change.
         if is_mine:
             ports.approvals.mark_refused(approval, error.code)
         # Another call may have applied the change and so caused this failure.

@@ -56,7 +56,7 @@ class TriedDelivery(TypedDict):
 
 
 class Webhook(TypedDict):
-    """Receiver of events; `last_success` and `last_failure` are null until there is one."""
+    """Receiver of events; `last_success` and `last_failure` are null at first."""
 
     name: WebhookName
     url: Annotated[Word, Field(examples=["https://shop.example/events"])]
@@ -92,7 +92,7 @@ class DeadLetter(TypedDict):
 
 
 class WebhookDetails(Webhook):
-    """Webhook with its pending deliveries."""
+    """Webhook with its pending deliveries and dead letters."""
 
     waiting_count: HeldCount
     dead_count: HeldCount

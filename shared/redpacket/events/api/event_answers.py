@@ -104,7 +104,7 @@ class PaymentPaid(TypedDict):
 
 
 class PaymentRefunded(PaymentPaid):
-    """A payment was refunded at the provider, fully or in part; the sums only grow."""
+    """A payment was refunded at the provider, fully or in part; the refunded sums only grow."""
 
     refunded_fen: Annotated[fields.ShareFen, about("The amount refunded to the payer so far.")]
     debited_fen: Annotated[

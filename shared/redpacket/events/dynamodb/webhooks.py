@@ -98,7 +98,7 @@ class DynamoWebhooks:
 class DynamoWaitingList:
     """Repository of deliveries that wait for another attempt, and of dead letters; lists may lag.
 
-    After a success, the delivery's row keeps no event and expires.
+    After a success, the delivery's row loses its event and expires.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:

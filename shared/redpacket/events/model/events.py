@@ -78,7 +78,7 @@ class Event:
     sequence: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a time without a text form, which would block later events."""
+        """Raise ValueError for a time without a text form; such an event would block later ones."""
         if not 0 <= self.at_ms < _AT_MS_END:
             raise ValueError(f"{self.at_ms} can not be the time of an event")
 

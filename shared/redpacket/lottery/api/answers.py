@@ -134,12 +134,13 @@ class Plan(TypedDict):
     timezone: Annotated[
         common.Word,
         about(
-            "Time zone of the campaign's days. It is fixed once there are prizes.", "Asia/Shanghai"
+            "Time zone of the campaign's days; fixed once the campaign has prizes.", "Asia/Shanghai"
         ),
     ]
     rules: Annotated[Rules, about("Limits for one user.")]
     when_sold_out: Annotated[
-        WhenSoldOut, about("Whether the other prizes or the miss get a sold-out prize's weight.")
+        WhenSoldOut,
+        about("Whether a sold-out prize's weight goes to the other prizes or the miss."),
     ]
     quota_per_user: Annotated[
         common.PerUser,
@@ -366,7 +367,7 @@ class Helped(TypedDict):
 
 
 class Preheated(TypedDict):
-    """Numbers of packets found and loaded, without closed packets."""
+    """Numbers of packets found and loaded, excluding closed packets."""
 
     packet_count: common.Count
     loaded_count: common.Count

@@ -101,7 +101,7 @@ def _prize_of(campaign_id: str, kept: dict[str, Any]) -> Prize:
 
 
 def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
-    """Return the last day's seed. Raises InvariantViolated if it is sealed and *seeds* is None."""
+    """Return the last day's seed. Raises InvariantViolated for a sealed seed without *seeds*."""
     if "sealed" not in row:
         return bytes.fromhex(str(row["seed"]))
     if seeds is None:

@@ -22,7 +22,7 @@ from redpacket.platform.errors import Contended, InvalidRequest
 IS_AS_COUNTED = "attribute_not_exists(pk) OR code_count = :before"
 
 _CODES_PER_TRANSACTION = 49
-"""Codes per transaction. Each needs two rows, the count needs one, and DynamoDB allows 100."""
+"""Codes per transaction: two rows for each code and one for the count, of at most 100 rows."""
 
 _TRIES = 6
 

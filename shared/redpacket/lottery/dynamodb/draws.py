@@ -72,7 +72,7 @@ class DynamoDraws:
         *,
         asks_audience: bool,
     ) -> PlayerState:
-        """Return a user's counters, the key's earlier draw and, if asked, the list membership."""
+        """Return a user's counters, the key's earlier draw and, on request, the list membership."""
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
@@ -112,7 +112,7 @@ class DynamoDraws:
             **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
             "draw_id": draw.draw_id,
         }
-        # The order is the precedence of the refusals.
+        # The order of the writes is the precedence of the refusals.
         writes = [
             # I10: one outcome for each key and each number
             Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
@@ -206,7 +206,7 @@ class DynamoDraws:
         )
 
     def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
-        """Return the writes that use up a unit and, for a once-per-user prize, the only win."""
+        """Return the writes that use up a unit and, if limited, the user's one win of the prize."""
         where = draw.campaign_id, prize.prize_id
         writes: list[Guarded[RecordDrawStatus]] = []
         if prize.once_per_user:

@@ -93,7 +93,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         """Replace *before*, change the remaining budget by the difference, and log *action*.
 
         Return False after a concurrent edit, or if too little of the budget remains. An edit of a
-        prize or the list after *snapshot* also counts: new cash may require an approval.
+        prize or the list after *snapshot* also counts, because new cash may need an approval.
         """
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)

@@ -74,7 +74,7 @@ def code_digest(campaign_id: str, prize_id: str, digest: str) -> dict[str, str]:
 
 
 def code_count(campaign_id: str, prize_id: str) -> dict[str, str]:
-    """Return the key of a prize's code count, in a partition without codes."""
+    """Return the key of a prize's code count, which is outside the codes' partition."""
     return {"pk": f"count#{campaign_id}#{prize_id}", "sk": "codes"}
 
 

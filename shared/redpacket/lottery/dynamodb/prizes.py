@@ -171,8 +171,8 @@ class DynamoPrizes:
         request: Request | None,
     ) -> Prize | None:
         if request is None:
-            # Use a transaction even for one row, so that conflicts are retried. A second run finds
-            # a newer version and writes nothing.
+            # Use a transaction even for one row, so that conflicts are retried.
+            # A second run finds a newer version and writes nothing.
             refused: object = self._dynamo.attempt(writes)
         else:
             text = prize_text(prize)

@@ -41,7 +41,7 @@ FREE_MAX = 5_000
 """Maximum number of free units below a position; each call reads them again."""
 
 PROBED = 50
-"""Units read at random to verify a stored position, which roles without draws can also write."""
+"""Units read at random to verify a stored position, which roles that can't draw can write."""
 
 _COUNTING = "The won units are being counted. Try again."
 

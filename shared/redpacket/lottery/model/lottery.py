@@ -33,7 +33,7 @@ PRIZES_MAX = 100
 """Maximum prizes per campaign, because every draw weighs all of them."""
 
 UNITS_MAX = 1_000_000
-"""Maximum units per prize; their row keys have seven digits."""
+"""Maximum units per prize; unit numbers have seven digits in row keys."""
 
 UNITS_PER_SHARD = 20_000
 """Units per shard of a cash prize's packet; a sweep reads a shard in a second (docs/adr/0023)."""
@@ -183,7 +183,7 @@ class DrawOutcome:
 
     WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). WON and MISSED
     set *odds* in the canonical form "prize_id:weight,...|miss_weight". *snapshot_version* is 0 if
-    no snapshot decided.
+    no snapshot decided the outcome.
     """
 
     status: DrawStatus
@@ -231,7 +231,7 @@ class PlayerState:
 
     @property
     def draw_no(self) -> int:
-        """Return the next draw's number, which a draw keeps until it is durable."""
+        """Return the next draw's number, which stays the same until that draw is durable."""
         return self.player.draw_count + 1
 
 
@@ -264,7 +264,7 @@ class HelpStatus(StrEnum):
 def check_version(version: int | None, before: Campaign | Prize | None, name: str) -> None:
     """Raise VersionConflict if *before*, described as *name*, is not at *version*.
 
-    A *version* of None skips the check; 0, which only approvals use, requires no *before*.
+    A *version* of None skips the check; 0, which only approvals use, requires *before* to be None.
     """
     if version is not None and version != (before.version if before else 0):
         is_now = f"is now at version {before.version}" if before else "does not exist"

@@ -35,8 +35,8 @@ def draw_point(seed: bytes, campaign_id: str, user_id: str, draw_no: int) -> int
 def choose(odds: str, point: int) -> str | None:
     """Return the prize at *point* in *odds*, or None for a miss, exactly like the Lua script.
 
-    Both compute `floor(point / 2^52 * total)` in doubles. Prizes precede the miss, in the order of
-    the odds.
+    Python and Lua compute `floor(point / 2^52 * total)` in doubles. Prizes precede the miss, in
+    the order of the odds.
     """
     listed, _, miss = odds.partition("|")
     prizes = [entry.rpartition(":") for entry in listed.split(",") if entry]

@@ -113,7 +113,7 @@ class RedisDraws(Cache):
 
     def find_version(self, campaign_id: str) -> int | None:
         rules = self.ask("HGET", keys.draw_cache(campaign_id), _RULES)
-        # lua/lib/lottery_rules.lua: the version, then the revision
+        # The rules end with the version and the revision (lua/lib/lottery_rules.lua).
         return int(str(rules).rsplit(",", 2)[1]) if rules else None
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:

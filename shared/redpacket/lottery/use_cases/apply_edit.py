@@ -1,4 +1,4 @@
-"""Operators' edits, each written, loaded into the cache, and returned with the new state."""
+"""Use cases that write an operator's edit, load it into the cache, and return the new state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def apply_campaign(
     *,
     ports: CampaignPorts,
 ) -> tuple[WatchedLottery, bool]:
-    """Edit a campaign; return its view for operators and whether it is new."""
+    """Edit a campaign; return the operators' view of it, and whether the campaign is new."""
     campaign, is_new = edit_campaign(plan, budget_fen, version, operator, ports=ports)
     watched = _watch(plan.campaign_id, ports.load)
     if watched.lottery.snapshot.prizes:
@@ -52,7 +52,7 @@ def count_closed(campaign_id: str, *, ports: CampaignPorts) -> int:
 def apply_prize(
     plan: Prize, version: int | None, operator: Operator, *, ports: PrizePorts
 ) -> tuple[Prize, PrizeStock, bool]:
-    """Create or edit a prize; return it with its stock and whether it is new."""
+    """Create or edit a prize; return the prize, its stock, and whether the prize is new."""
     prize, is_new = put_prize(plan, version, operator, ports=ports)
     return prize, _load_prize(prize, ports.load), is_new
 

@@ -1,6 +1,6 @@
 """Process cache of the lotteries that users see.
 
-A reader that finds an outdated note of sold-out prizes replaces the note. This takes one write for
+A reader that finds an outdated note of sold-out prizes replaces the note, which takes one write for
 each prize that sells out, not for each draw.
 """
 
@@ -32,7 +32,7 @@ _SIZE_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Lottery:
-    """Campaign as users see it; *sold_out* holds prize ids, and *day* is the campaign's today."""
+    """Users' view of a campaign, on *day* in its time zone; *sold_out* holds prize ids."""
 
     snapshot: CampaignSnapshot
     sold_out: frozenset[str]

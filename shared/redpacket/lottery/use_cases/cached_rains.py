@@ -105,7 +105,7 @@ class CachedRains:
             except Unavailable as error:
                 self._log(error)
                 return ()
-            # Until then, claims may still become durable, so don't keep an empty result.
+            # The first claims may become durable after the end, so keep no empty result until then.
             if best or is_settled:
                 self._podiums.keep((ended, is_settled), best)
         return best

@@ -82,7 +82,7 @@ def spend_alone_on(
 def check_list(
     campaign_id: str, operator: Operator, *, prizes: DynamoPrizes, policy: ApprovalPolicy
 ) -> int:
-    """Return the snapshot's version, or 0, if the operator may edit the list. Raises Forbidden."""
+    """Return the snapshot version (or 0) if the operator may edit the list. Raises Forbidden."""
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         return 0
@@ -114,7 +114,7 @@ def _stake_fen(
 
 def _facts_of(snapshot: CampaignSnapshot) -> dict[str, object]:
     facts = _deciding(snapshot.campaign)
-    # Prize edits also have a field `status`, so rename the campaign's.
+    # Prize edits also have a field `status`, so rename the campaign's field.
     return {
         "campaign_status": facts.pop("status"),
         **facts,

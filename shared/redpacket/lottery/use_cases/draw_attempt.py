@@ -48,7 +48,7 @@ REFUSALS: dict[DrawStatus, type[Rejected]] = {
 }
 
 _LATE_MS = 20_000
-"""Maximum milliseconds from the cache's answer to its validation: timeout and clock skew."""
+"""Maximum milliseconds from the cache's answer to its validation, with any clock skew."""
 
 _LOAD_LIFE_MS = 2_000
 """Milliseconds after which another caller may load the campaign."""
@@ -118,8 +118,8 @@ class DrawAttempt:
             snapshot = self.ports.snapshots.get(campaign_id, version_min=outcome.snapshot_version)
         if outcome.snapshot_version >= snapshot.version:
             return snapshot
-        # The cache lacks an edit. No user has seen this outcome, so decide again. Don't undo after
-        # a refusal: it decided nothing, and the cache may hold the user's durable draw.
+        # The cache lacks an edit. No user has seen this outcome, so decide again.
+        # A refusal needs no undo, which could remove the user's durable draw.
         if outcome.status not in REFUSALS:
             self.ports.draw_cache.undo(self.request, is_unit_free=True)
         self._load()
@@ -217,7 +217,7 @@ class DrawAttempt:
         if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
             self.ports.draw_cache.mark_winner(self.request, draw.prize.prize_id)
         if is_lost:
-            # The units were refunded before an operator extended the campaign.
+            # The cache lacks won units, or units that were refunded before an extension.
             self._load_now()
 
     def _keep_what_is_durable(self, draw: Draw) -> None:

@@ -61,14 +61,14 @@ def edit_campaign(
 ) -> tuple[Campaign, bool]:
     """Write *plan*; return the campaign and whether it is new.
 
-    If *version* is None, the version check is skipped; if *budget_fen* is None, the budget stays.
+    If *version* is None, the version check is skipped; if *budget_fen* is None, the budget is kept.
     An interrupted edit may leave cash prizes that end later than the campaign, but never earlier.
     Raises Forbidden, ApprovalNeededError, VersionConflict, and InvalidRequest for a budget below
     the money in packets, a changed time zone, or an end too late for codes or for closed cash.
     """
     campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
-        # Read this before the campaign, so that a concurrent edit fails the version check.
+        # Read the snapshot before the campaign, so that a concurrent edit fails the version check.
         snapshot = prizes.find_snapshot(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
@@ -242,7 +242,7 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
         budget_fen=budget_fen,
         budget_left_fen=left_fen,
         version=version + 1,
-        # Only edits of the list change the mode.
+        # Only edits of the audience list change its mode.
         audience_mode=before.audience_mode if before else None,
     )
 

@@ -236,7 +236,7 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
             if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
                 continue
             raise
-        # Otherwise an earlier call funded another packet: read its prize, unless a restore lost it.
+        # Otherwise an earlier call funded another packet. The next try finds that call's prize.
         if done and (request or done.packets == _with_packet(after, packet).packets):
             return done, before
     raise Contended
@@ -263,9 +263,9 @@ def _spend(
 
 
 def _drawn_before(campaign_id: str, ports: PrizePorts) -> tuple[Change, ...]:
-    """Tell the approver if users may have drawn before the cash was added.
+    """Return a fact for the approver if users may have drawn before the cash was added.
 
-    Their misses, wins and helps decide later draws.
+    Earlier misses, wins and helps influence later draws.
     """
     campaign = ports.load.campaigns.find_campaign(campaign_id)
     has_started = bool(campaign and campaign.first_starts_at_ms <= ports.clock.now_ms())

@@ -74,7 +74,7 @@ def help_inviter(
         raise HelpQuotaExhausted
     if status is HelpStatus.GIVEN_EXHAUSTED:
         raise HelpQuotaExhausted
-    # Do this also for a retry, because the first call may have failed before the cache update.
+    # A retry also updates the cache, because the first call may have failed before its update.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
     _update_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
@@ -83,7 +83,7 @@ def help_inviter(
 def _check_phrase(campaign: CampaignPlan, helper_id: str, phrase: str, ports: HelpPorts) -> None:
     if campaign.passphrase is None:
         raise PassphraseMismatch
-    # If the cache cannot count guesses, reject them.
+    # Reject the guess if the cache can't count it.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
     wanted = campaign.passphrase
     if not is_exact(phrase, wanted, ports.phrases.simplified) and not is_alike(

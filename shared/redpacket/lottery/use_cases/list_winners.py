@@ -26,7 +26,7 @@ def list_winners(
     prizes: DynamoPrizes,
     winners: DynamoWinners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
-    """Return winners, except of cash, with draw times in ms, and the next page's cursor.
+    """Return winners of goods and codes with their draw times in ms, and the next cursor.
 
     A page may be short without being the last. Raises CampaignNotFound.
     """

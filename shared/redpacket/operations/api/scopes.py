@@ -21,7 +21,7 @@ ADMINS = (ADMIN_SCOPE,)
 OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)
 TREASURERS = (ADMIN_SCOPE, TREASURY_SCOPE)
 EDITORS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE)
-"""Scopes that may edit plans; the use case checks the fields that each duty may change."""
+"""Scopes that permit edits of plans; the use case checks the fields that each duty may change."""
 TREASURY_READERS = (ADMIN_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)
 AUDITORS = (ADMIN_SCOPE, AUDIT_SCOPE)
 WATCHERS = (ADMIN_SCOPE, OPERATE_SCOPE, TREASURY_SCOPE, AUDIT_SCOPE)

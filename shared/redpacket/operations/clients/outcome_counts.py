@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CACHED_MS = 60_000
 _HOUR_MS = 3_600_000
 _POINTS = 60
-"""Maximum data points per metric in one answer; CloudWatch keeps minute points for 15 days."""
+"""Maximum data points per metric in one answer; CloudWatch keeps one-minute data for 15 days."""
 
 
 class CloudWatchOutcomes:

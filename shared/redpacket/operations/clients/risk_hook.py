@@ -20,7 +20,7 @@ _OK = 200
 
 
 class RiskHook:
-    """HTTP implementation of RiskHook. It signs like Standard Webhooks, without that library."""
+    """HTTP implementation of RiskHook that signs like Standard Webhooks, without that library."""
 
     def __init__(
         self, http_client: HttpClient, secret: str, now_s: Callable[[], float] = time.time

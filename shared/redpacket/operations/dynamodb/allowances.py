@@ -1,4 +1,4 @@
-"""Writes to ApprovalsTable that count moves toward the limits without approval."""
+"""Writes to ApprovalsTable that count unapproved moves toward the limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
 
 
 def spend_allowance(approvals_table: str, spent: Allowance | None) -> list[Operation]:
-    """Return the writes that count a move without approval; they fail after a concurrent move."""
+    """Return the writes that count an unapproved move; they fail after a concurrent move."""
     if spent is None:
         return []
     row: dict[str, Any] = {

@@ -111,7 +111,7 @@ def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
             "at_ms": action.at_ms,
             "changes": changes_text(action.changes),
             **({"is_cause": True} if action.kind in _CAUSES else {}),
-            # Only one role may write this mark; reconciliation limits the moves of other roles.
+            # Only one role may write `is_approved`; reconciliation limits the moves of other roles.
             **({"is_approved": True} if action.is_approved else {}),
         },
     )

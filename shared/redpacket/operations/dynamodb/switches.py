@@ -46,7 +46,7 @@ class DynamoSwitches:
         self._dynamo.write(operation)
 
     def fix_unit(self) -> None:
-        # Each process that accepts money from outside writes this once.
+        # Each process that accepts money from outside writes the unit once.
         self._is_unit_fixed = self._is_unit_fixed or self._dynamo.update(
             self._table,
             keys.switches(),

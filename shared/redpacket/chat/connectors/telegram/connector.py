@@ -22,7 +22,7 @@ _BAD_REQUEST, _FORBIDDEN, _TOO_MANY = 400, 403, 429
 _ANSWER_MAX = 200
 _MESSAGE_MAX = 4_096
 _ASK_MS, _CHATS_MAX = 10_000, 10_000
-"""Milliseconds between two hints in a group to open a private chat; groups to remember."""
+"""Milliseconds between two hints in a group to open a private chat, and groups to remember."""
 
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
 """Edit errors that require no action."""
@@ -151,7 +151,7 @@ class Telegram:
             return {}
         moved_to = text(parameters, "migrate_to_chat_id")
         if moved_to and moved_to != body["chat_id"]:
-            # Telegram refused the call, so this does not retry an unknown outcome.
+            # Telegram refused the call, so a second call can't duplicate a message.
             return self._call(method, {**body, "chat_id": moved_to})
         if answer.status in (_BAD_REQUEST, _FORBIDDEN):
             # A retry would also fail, and would delay the chat's later messages for a day.
