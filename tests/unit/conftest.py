@@ -15,7 +15,7 @@ from testing.payments.payment_system import PaymentSystem
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the handlers accept the packet ids of testing/builders.py, and make user ids."""
+    """Set the published keys, so that handlers accept packet ids of testing/builders.py."""
     monkeypatch.setenv("PACKET_ID_KEYS", PUBLISHED_KEYS)
     monkeypatch.setenv("USER_ID_KEY", PUBLISHED_KEY)
     monkeypatch.setenv("SEED_KEYS", PUBLISHED_SEED_KEYS)
@@ -33,5 +33,5 @@ def system() -> Iterator[InMemorySystem]:
 
 @pytest.fixture
 def town() -> PaymentSystem:
-    """Return users who pay in and withdraw."""
+    """Return a system whose users pay in and withdraw."""
     return PaymentSystem()

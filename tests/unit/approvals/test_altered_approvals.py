@@ -54,7 +54,7 @@ def _row(system: InMemorySystem, approval: Approval) -> dict[str, Any]:
 
 
 def _forge(system: InMemorySystem, change: PendingChange, changes: tuple[Change, ...]) -> Approval:
-    """Store a valid approval of any subject, as a role that may write approvals can."""
+    """Forge a valid approval of *change*, as any role that may write approvals could."""
     asked = Approval("", ANN.person, changes, change, system.clock.now_ms())
     action = Action(ANN.person, ActionKind.APPROVAL_ASKED, asked.subject, asked.asked_at_ms)
     approval = system.process().approvals.ask(asked, f"forged {change}", [], action)
@@ -157,7 +157,7 @@ def test_a_request_of_an_older_release_must_be_made_again(system: InMemorySystem
     with pytest.raises(NotAsApproved):
         system.process().approve(pending.approval_id[::-1], BOB)
 
-    # Decisions from before the upgrade stay in the list, but neither of its rows can be applied.
+    # Both rows from before the upgrade stay in the list, but neither can be applied.
     now_ms = system.clock.now_ms()
     shown = {(each.kind.value, each.status_at(now_ms).value) for each in _listed(system)}
     assert shown == {("unreadable", "expired"), ("deposit", "rejected")}
@@ -242,7 +242,8 @@ def test_the_row_of_a_kind_has_an_id_that_the_requesting_role_may_write(
 ) -> None:
     asked = _forge(system, KINDS[digit], ())
 
-    # A role that may only write ids with another digit cannot request this kind.
+    # An id's first digit names the kind, so a role limited to another digit cannot request this
+    # kind.
     other = f"{(int(digit) + 1) % 5}{asked.approval_id[1:]}"
     row = system.dynamo.tables["approvals"].pop((f"approval#{asked.approval_id}", ""))
     moved = {**row, "pk": {"S": f"approval#{other}"}}

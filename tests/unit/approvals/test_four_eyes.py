@@ -1,4 +1,6 @@
-"""Four-eyes rule: changes above an operator's daily sum wait, and are applied once."""
+"""Four-eyes rule: changes above an operator's daily limit wait for approval, and apply only
+once.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -83,7 +85,7 @@ def _deposit(
 
 
 def _moved_alone(system: InMemorySystem, limit_fen: int) -> list[int | str]:
-    """Return the sums above the limit that a nightly run reports."""
+    """Run reconciliation; return the operators' sums that it reports as above *limit_fen*."""
     system.everyone_fen = limit_fen
     system.pass_time(MOVING_MS + 1)
     found = system.reconcile().differences
@@ -99,7 +101,7 @@ def test_a_night_reports_moves_above_the_limit_without_approval(
 
     assert system.balance_fen("user") == 2 * LIMIT_FEN
     assert _moved_alone(system, LIMIT_FEN) == []
-    # With a limit that is one fen lower, the first deposit exceeds it.
+    # If the limit is one fen lower, the first deposit exceeds it.
     assert _moved_alone(system, LIMIT_FEN - 1) == [LIMIT_FEN]
 
 
@@ -112,7 +114,7 @@ _PERIOD = NOW_MS // PERIOD_MS
 def test_a_sum_that_can_not_be_read_needs_an_approval(
     system: InMemorySystem, key: dict[str, str]
 ) -> None:
-    """Five roles write sums: a bad row neither raises a limit nor locks an operator out."""
+    """Five roles may write sums. A bad row neither raises a limit nor locks an operator out."""
     system.operator_fen = LIMIT_FEN
     row = {**key, "moved_fen": "no", "sums": "no"}
     system.dynamo.put_item(TableName="approvals", Item=to_wire(row))
@@ -273,7 +275,9 @@ def test_the_stored_sums_never_count_less_than_the_moved_amount(
 def _both_at_once(
     system: InMemorySystem, other: Callable[[], Approval | None], mine: Callable[[], Any]
 ) -> list[bool]:
-    """Run *other* in the middle of *mine*; return which of them did not wait."""
+    """Run *other* in the middle of *mine*; return, in the order of completion, whether each one
+    needed no approval.
+    """
     approvals: list[Approval | None] = []
 
     system.before_first_transaction(lambda _: approvals.append(other()))
@@ -343,7 +347,7 @@ def test_an_approved_change_is_applied_once(system: InMemorySystem) -> None:
 
     assert (decided.status, decided.decided_by, decided.is_applied) == (APPROVED, "bob", True)
     assert system.balance_fen("user") == 2_000
-    # The repeat of the request gets the answer that it would have had without the wait.
+    # A retry of the request gets the same answer as if no approval had been needed.
     assert _deposit(system, 2_000, "key") is None
     assert system.balance_fen("user") == 2_000
     assert system.differences() == []
@@ -395,7 +399,7 @@ def test_rejected_and_expired_requests_are_not_applied(system: InMemorySystem) -
         process.approve("0" * 32, BOB)
 
     assert system.balance_fen("user") == 0
-    # A key keeps its result.
+    # A retry with the same idempotency key gets the same result.
     assert _asked(_deposit(system, 2_000, "rejected")).status is ApprovalStatus.REJECTED
     again = _asked(_deposit(system, 2_000, "old"))
     assert again.status_at(system.clock.now_ms()) is ApprovalStatus.EXPIRED
@@ -603,7 +607,7 @@ def _stock(system: InMemorySystem, delta: int, key: str) -> Approval | None:
 
 @pytest.fixture
 def lottery(system: InMemorySystem) -> InMemorySystem:
-    # Large sums of cash are added before the start.
+    # The campaign starts later, because large sums of cash are usually added before the start.
     starts_at_ms = system.clock.now_ms() + 60_000
     assert system.campaigns.create(a_campaign(campaign_id="gala", starts_at_ms=starts_at_ms))
     system.approval_fen = 10**6
@@ -648,7 +652,7 @@ def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemo
     assert _stock(lottery, 1, "one") is None
     approval = _asked(_stock(lottery, 1, "more"))
     assert _stock(lottery, 1, "more") == approval
-    # Removing a unit and adding it again takes no money.
+    # Removing a unit and adding it back costs nothing, so neither change needs an approval.
     assert _stock(lottery, -1, "less") is None
     assert _stock(lottery, 1, "back") is None
     stale = approval.approval_id
@@ -674,7 +678,7 @@ def test_concurrent_cash_prizes_of_one_operator_are_both_funded(lottery: InMemor
 
 
 def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
-    """Run *do* once, completely, just before the next funding."""
+    """Run *do* to completion, once, just before the next transaction that moves money."""
     pending = [do]
 
     def interpose(operations: list[Any]) -> None:
@@ -774,7 +778,7 @@ def test_an_applied_change_is_never_shown_as_rejected(
     assert approvals.decide(decided, action)
     applied = replace(decided, is_applied=True)
 
-    # One call may record the approval as applied after another one has recorded a refusal.
+    # One call may record the approval as applied after another call has recorded a refusal.
     if is_refused_first:
         approvals.mark_refused(decided, "version_conflict")
         refused = _asked(approvals.find_approval(approval.approval_id))
@@ -842,7 +846,7 @@ def test_money_that_waits_for_approval_has_not_moved(
     lottery.before_each_transaction(interpose)
     approvals.append(changes[mine]("mine"))
 
-    # The existing units are funded, and no further fen has moved.
+    # The existing units are funded, and no other money has moved.
     assert sorted(approval is None for approval in approvals) == [False, True]
     assert _total(lottery) == 7
     assert lottery.balance_fen("ann") == 10**6 - 700

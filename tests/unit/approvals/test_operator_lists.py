@@ -45,7 +45,7 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
     assert [each.campaign_id for each in _walk(lists.list_campaigns)] == [
         f"c-{n}" for n in (4, 3, 2, 1, 0)
     ]
-    # An edit moves the campaign in the list, and the spent amount is shown.
+    # An edit of the start moves the campaign in the list, and the list shows the spent amount.
     moved = a_campaign(campaign_id="c-0", starts_at_ms=9_000)
     system.process().apply_campaign(moved, 300, None, ann)
     first = _walk(lists.list_campaigns)[0]
@@ -58,7 +58,7 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
 def test_a_row_that_another_role_adds_to_the_list_of_campaigns_hides_none(
     system: InMemorySystem,
 ) -> None:
-    """The send role may put rows of a campaign's packets, and can therefore name any list."""
+    """The send role may write rows of a campaign's packets, so it can put them in any list."""
     system.process().apply_campaign(a_campaign(campaign_id="c"), 100, None, an_operator("ann"))
     junk = campaign_keys.campaign_packet("c", "p") | {"list_pk": campaign_keys.CAMPAIGNS}
     row = to_wire({**junk, "list_sk": "9000000000000#p", "total_fen": 1, "created_at_ms": 1})

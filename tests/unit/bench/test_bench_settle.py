@@ -158,7 +158,7 @@ def test_a_receipt_is_two_write_units_of_a_claim() -> None:
     assert plain.settled == receipted.settled == 200
     more = receipted.units.written - plain.units.written
     assert more / plain.claims == pytest.approx(2, abs=0.05)
-    # The few claims here share the writes of funds, closes and final pages.
+    # Only a few claims share the writes for funding, closing and final pages here.
     assert 11 <= plain.units.written / plain.claims <= 14
 
 
@@ -204,5 +204,5 @@ def test_one_escrow_row_misses_the_bound_and_loses_claims_to_the_dlq() -> None:
     assert run.conflicts > 100
     assert run.dead > 0
     assert run.settled + run.dead == run.claims
-    # The claims conflict in the model; the control itself has no fault.
+    # The losses come only from conflicts: without concurrency, the same code settles every claim.
     assert (alone.conflicts, alone.settled) == (0, alone.claims)

@@ -1,4 +1,4 @@
-"""Figures of docs/capacity.md, computed from code and template and rounded to the safe side."""
+"""Figures of docs/capacity.md, computed from code and template and rounded conservatively."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Load model of stacks: halving a limit shows in that limit's own line."""
+"""Load model of a stack: if a limit is halved, that limit's line changes."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ AMPLE = Limits(
     log_per_s=1e6,
 )
 # Smallest limits that sustain 10,000 grabs a second, a tenth of which win. An on-demand table needs
-# only the capacity of the first step, because it sustains twice its highest load.
+# only the capacity for the first load step, because it sustains twice its previous peak.
 LEAST: dict[str, dict[str, float]] = {
     "api_per_s": {"api_per_s": 10_000, "api_burst": 1_000},
     "environments": {"environments": 1_000, "warm_environments": 1_000},

@@ -47,9 +47,10 @@ def _written(*operations: Operation) -> float:
 def test_a_claim_costs_five_write_units_and_seven_to_settle() -> None:
     claims = counts.count_claims(INDEXES)
 
-    # A share's outcome with an index, and its claimer's row, each written twice.
+    # In a transaction, the share's outcome and the claimer's row cost two units each; an index,
+    # one.
     assert claims.claim_write_units == 2 * 2 + 1
-    # The outcome leaves its index; the claimer's balance and entry are written.
+    # The outcome, the claimer's balance and the entry cost two units each; leaving the index, one.
     assert claims.settle_write_units == 3 * 2 + 1
 
 
@@ -57,7 +58,7 @@ def test_a_claim_stays_within_its_total_target() -> None:
     small, large = counts.count_claims(INDEXES, 10), counts.count_claims(INDEXES, 300)
 
     assert small.write_units(10) <= 13
-    # The two units are counts of the sender and of the luckiest user.
+    # The two units pay for updating the counts of the sender and the luckiest claimer.
     assert small.notice_write_units == large.notice_write_units == 2
     assert large.write_units(300) == pytest.approx(12, abs=0.2)
 
@@ -75,7 +76,7 @@ def test_a_quota_costs_two_write_units_more() -> None:
 
 
 def test_no_row_is_shared_by_the_claims_of_a_packet() -> None:
-    # Except the sums of a large packet, which are written once per hundred claims.
+    # The exception is a large packet's sums, which are written once per hundred claims.
     assert counts.hot_row_units(INDEXES) <= 0.02
 
 
@@ -126,7 +127,7 @@ def test_a_bill_equals_a_sum_made_by_hand() -> None:
 
     assert statement == pytest.approx({
         "http_api": 1.0,
-        # 1 GB for 10 ms; one two-hundredth of a batch that takes half a GB for 100 ms.
+        # A grab takes 1 GB for 10 ms. Its claim is 1/200 of a batch that takes 0.5 GB for 100 ms.
         "lambda": 0.2 * 1.005 + 0.1 + 0.0025,
         "logs": 0.25,
         "dynamodb": 0.1 * 15 * 0.6 + 0.1 * 0.1,
@@ -169,7 +170,7 @@ def test_function_sizes_come_from_the_template() -> None:
 
 
 PAGED = ("lambda", "cache", "kms", "cognito", "dynamodb")
-"""Services that share one price page."""
+"""Services with several prices, all from one price page."""
 
 
 def test_every_price_has_a_page() -> None:
@@ -236,7 +237,7 @@ def test_an_idle_stack_costs_its_fixed_resources() -> None:
     statement = cost.idle_bill(BOOK, replace(dev, sweeps=0))
     assert statement["endpoints"] == pytest.approx(730 * 0.01)
     assert statement["logs"] == 0
-    # Operators' tools and the key of the log.
+    # Tools for operators, and the public log's signing key.
     assert (statement["client"], statement["dashboard"]) == (6, 3)
     assert statement["kms"] > 1
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
@@ -252,15 +253,15 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 
     statement = cost.payments_bill(BOOK, standing)
 
-    # Pollers of payouts, notices and deliveries. Reading streams is free.
+    # These poll the queues of payouts, notices and deliveries. Reading streams is free.
     assert standing.queue_pollers == 15
     assert statement["endpoint"] == pytest.approx(730 * 0.01)
-    # One metric for each alarm that needs no topic.
+    # Each of these alarms costs one metric, with or without a notification topic.
     assert statement["alarms"] == pytest.approx(0.8)
     assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
-    # A poll of each provider reads eight partitions at half a unit, the breaker and the switch.
+    # Polling a provider reads eight partitions at half a unit each, the breaker and the switch.
     polled, swept = len(ProviderName) * 6 * (4 + 2), len(ProviderName) * 4 * 4 + 16
     assert statement["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
 

@@ -1,4 +1,4 @@
-"""Bench of the public log: it logs every commitment once."""
+"""The bench of the public log logs every commitment once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Ledger that the reconciliation bench repeats: it has no differences."""
+"""The ledger that the reconciliation bench replicates has no differences."""
 
 from pathlib import Path
 

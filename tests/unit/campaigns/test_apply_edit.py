@@ -36,7 +36,7 @@ def test_a_new_prize_can_be_drawn_at_once(system: InMemorySystem) -> None:
     prize, stock, is_new = put(system, total=1)
 
     assert (prize.prize_id, stock.prize_id, is_new) == ("cup", "cup", True)
-    # Only the edit loads it: the cache already has the campaign.
+    # The edit itself loads the prize, because the cache already has the campaign.
     assert system.lots.count_issued("fair", ["cup"]) == {"cup": 0}
     assert system.draw("fair", "ann", "key").draw.prize
 

@@ -177,7 +177,7 @@ def test_a_wrong_list_in_the_cache_gives_no_share(
     system.grab(packet, "bob")
     process = system.process()
     process.load_audience(campaign.campaign_id, audience_bucket("ann"))
-    # The edit is durable, but the cache lost it.
+    # The edit is stored in the table, but the cache lost it.
     change = ([], ["ann"]) if edit == "remove" else (["ann"], [])
     system.audience_rows.edit(campaign.campaign_id, *change)
 

@@ -83,7 +83,7 @@ def test_a_flushed_cache_does_not_raise_a_quota(system: InMemorySystem, campaign
     with pytest.raises(QuotaExhausted):
         system.grab(fourth, "ann")
 
-    # A second later, another user gets the number that she held briefly.
+    # A second later, another user gets the share number that ann held briefly.
     system.pass_time(EMPTIED_KEPT_MS)
     assert system.grab(third, "bob").share.share_no == 1
     assert system.memory.holders(fourth.packet_id) == {}

@@ -1,4 +1,4 @@
-"""Operators' edits that are interrupted at each of their I/O calls, and their repeats."""
+"""Operators' edits that are interrupted at each of their I/O calls and then retried."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,10 +39,10 @@ def _a_town() -> InMemorySystem:
 
 
 class Gala(Office):
-    """A campaign with the cash of three packets, and operators whose calls are interrupted."""
+    """A campaign whose cash is in three packets, and operators whose calls are interrupted."""
 
     def __init__(self, system: InMemorySystem | None = None) -> None:
-        """Create operator use cases, as another Lambda of *system* would have them."""
+        """Create use cases on *system*, as another Lambda environment would, or on a fresh copy."""
         super().__init__(system or _a_town().branched(), GALA)
 
     def end_at(
@@ -70,7 +70,7 @@ class Gala(Office):
             self.system.expire()
 
     def check_ends(self, *ends_ms: int) -> None:
-        """Check that all cash ends with its campaign, at *ends_ms* if given."""
+        """Check that every cash packet ends with its campaign, at *ends_ms* if given."""
         assert self.ends_ms() == {self.stored().ends_at_ms}
         assert not ends_ms or self.ends_ms() == set(ends_ms)
         self.check_money()
@@ -103,7 +103,7 @@ def test_an_interrupted_edit_of_the_end_is_completed_by_its_repeat(
         return office.end_at(new_ms, version)
 
     def check(office: Gala) -> None:
-        # This also covers an operator who does not repeat: no cash ends before its campaign.
+        # This also covers an operator who does not retry: no cash packet ends before its campaign.
         assert min(office.ends_ms()) >= office.stored().ends_at_ms
 
         edited = edit(office)
@@ -117,7 +117,7 @@ def test_an_interrupted_edit_of_the_end_is_completed_by_its_repeat(
 
 def test_cash_lasts_until_the_new_end_of_its_campaign_after_an_interrupted_edit() -> None:
     office = Gala()
-    # Only the campaign's row is written.
+    # Interrupt the edit right after it wrote the campaign's row.
     for at in range(1, IO_MAX):
         office = Gala()
         office.cut(at, "killed", lambda office: office.end_at(LATER, 1))
@@ -150,7 +150,7 @@ def test_two_concurrent_edits_end_with_one_end(new_ms: int) -> None:
 
 
 def test_a_repeat_of_one_of_two_interrupted_edits_leaves_one_end() -> None:
-    """Run the second edit at each I/O of the first, interrupted at each of its own."""
+    """Run the second edit at each I/O of the first, and interrupt it at each of its own I/Os."""
 
     def edit(office: Gala) -> Campaign:
         return office.end_at(NOW_MS + 3 * HOUR_MS)
@@ -209,7 +209,7 @@ def test_a_campaign_whose_cash_was_refunded_is_not_extended() -> None:
 
     assert [error["field"] for error in refused.value.errors] == ["ends_at_ms"]
     assert office.stored().ends_at_ms == GALA.ends_at_ms
-    # Other edits are allowed: an end that is not later, a title.
+    # Edits that don't move the end to a later time are allowed, for example of the title.
     assert office.end_at(GALA.ends_at_ms, title="over").title == "over"
 
 
@@ -241,7 +241,7 @@ def test_a_campaign_whose_cash_was_all_won_is_extended() -> None:
 def test_the_old_end_of_a_campaign_that_is_being_extended_does_not_refund_its_cash(
     budget_fen: int | None,
 ) -> None:
-    """Run the sweep of the old end at each I/O of the edit."""
+    """Run the sweep that is due at the old end at each I/O of the edit."""
 
     def a_gala() -> Gala:
         office = Gala()
@@ -268,7 +268,7 @@ def test_the_old_end_of_a_campaign_that_is_being_extended_does_not_refund_its_ca
 def _end_during_an_extension(
     at: int, then: int = 0, other: Callable[[Gala], object] = lambda _: None
 ) -> Gala:
-    """Run the old end's sweep during an extension, and *other* some I/Os later."""
+    """Run the sweep that is due at the old end during an extension, and *other* some I/Os later."""
     office = Gala()
 
     def end() -> None:
@@ -329,7 +329,8 @@ def test_cash_of_an_extension_refused_for_its_budget_is_reported_and_any_edit_se
         if office.stored().ends_at_ms == LATER or office.ends_ms() == {GALA.ends_at_ms}:
             continue
         late += 1
-        # No end is too early, which would cost a winner, and a nightly run reports the difference.
+        # No packet ends too early, which would cost a winner money. A nightly run reports the
+        # difference.
         assert office.ends_ms() <= {GALA.ends_at_ms, LATER}
         assert ENDS_DIFFER in {
             difference.what for difference in office.system.reconcile().differences
@@ -411,7 +412,7 @@ def test_stock_added_during_a_change_of_the_end_lasts_until_the_new_end(new_ms: 
 
 
 def test_interrupted_units_are_added_once_whichever_end_has_passed() -> None:
-    """Interrupt the call, move the end, let the old end pass, and repeat the call."""
+    """Interrupt the call, move the end, let the old end pass, and retry the call."""
 
     def check(office: Gala) -> None:
         office.end_at(LATER)

@@ -22,7 +22,7 @@ DAY_MS = 24 * 3_600_000
 
 
 class Desk(Office):
-    """Operator who may spend the budgets of campaigns."""
+    """Operator who may spend campaign budgets."""
 
     def made(self, **changes: Any) -> Campaign:
         self.campaign = a_campaign(**changes)
@@ -158,7 +158,7 @@ def test_the_repeat_of_an_edit_returns_the_first_result(
     again, is_new = office.edit(plan, 9_000, version)
 
     assert (again, is_new) == (replace(first, version=version_after), False)
-    # A different body is another edit; its version no longer exists.
+    # A different body makes it another edit, whose version is outdated.
     for plan_2, budget_fen in ((replace(plan, title="newer"), 9_000), (plan, 8_000)):
         with pytest.raises(errors.VersionConflict):
             office.edit(plan_2, budget_fen, 1)

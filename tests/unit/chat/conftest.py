@@ -10,7 +10,7 @@ from testing.in_memory_system import InMemorySystem
 
 @pytest.fixture
 def loft(system: InMemorySystem) -> Iterator[ChatSystem]:
-    """Return a group that an operator admitted, with a rich member ann."""
+    """Yield a group that an operator admitted and whose member ann has money."""
     with chat_system(system) as chat:
         chat.admit()
         chat.deposit("ann", 10_000)

@@ -1,4 +1,4 @@
-"""Connectors with HTTP answers chosen by a test, and calls like those of the platforms."""
+"""Connectors whose HTTP responses a test chooses, and calls like those of the platforms."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -84,5 +84,5 @@ def lark_call(
 
 
 def lark_signed(call: Mapping[str, Any], at_ms: int = NOW_MS) -> tuple[dict[str, str], bytes]:
-    """Return *call* encrypted, with the headers of its signature."""
+    """Return the signature headers and the encrypted body of *call*."""
     return signed(call, LARK["lark_encrypt_key"], at_ms // 1_000)

@@ -133,7 +133,7 @@ def test_a_permanent_refusal_ends_an_edit_and_other_failures_return() -> None:
 def test_a_claim_by_the_link_before_the_card_has_a_place_is_shown_later(loft: ChatSystem) -> None:
     def claim(packet_id: str) -> None:
         loft.system.process().grab_packet(packet_id, User("eve", host_id="eve@host"), None)
-        # The edit for this claim finds no card yet, and the queue drops a duplicate of it.
+        # The edit for this claim finds no card yet, and the queue drops a duplicate of that edit.
         loft.system.pass_time(4_000)
         loft.edit(packet_id)
 

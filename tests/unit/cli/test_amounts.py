@@ -1,4 +1,4 @@
-"""Amounts that operators type, tested with the table that page and mini-program share."""
+"""Amounts that operators type, tested with the table that the page and the mini-program share."""
 
 import json
 from pathlib import Path

@@ -75,7 +75,7 @@ class Stack:
         try:
             return CliRunner().invoke(app, list(words), obj=Session(target, screen), input=stdin)
         finally:
-            amounts.use(Unit)  # Later tests would ask this stack for its unit.
+            amounts.use(Unit)  # Otherwise, later tests would ask this stack for its unit.
 
     def ask_json(self, *words: str, code: int = 0, stdin: str = "") -> Any:
         result = self.run("--json", *words, stdin=stdin)
@@ -90,7 +90,7 @@ class Stack:
 
 
 class _Console(Console):
-    """Stream that writes to the current standard output."""
+    """Console that writes to the current standard output."""
 
 
 OUTPUTS = {
@@ -119,7 +119,7 @@ def _ok(**body: Any) -> httpx.Response:
 
 
 class Caller:
-    """STS that names an operator."""
+    """STS client that names an operator."""
 
     def get_caller_identity(self) -> dict[str, str]:
         return {"Arn": "arn:aws:sts::1:assumed-role/operator/ann"}
@@ -282,7 +282,7 @@ def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     problem = json.loads(result.stderr)
     assert (problem["code"], problem["request_id"]) == ("invalid_request", "request-1")
     assert "delta: is too large" in stack.run("deposit", "alice", "5").stderr
-    # The detail of most problems already contains them.
+    # The detail of most problems already contains the field errors.
     detail = "delta: is too large"
     response = _problem(422, "invalid_request", errors=errors, detail=detail)
     stack.answers["POST /admin/deposits"] = response
@@ -301,7 +301,7 @@ def test_a_cause_that_a_person_can_fix_is_explained(stack: Stack) -> None:
         stack.answers[route] = answer
         result = stack.run("switch", "list")
         assert (result.exit_code, words in result.stderr) == (code, True)
-    # The command does not explain its own bugs.
+    # A bug in the command itself propagates as an exception.
     stack.answers[route] = _ok()
     assert isinstance(stack.run("switch", "list").exception, KeyError)
     named = ["--api", "api.example", "--token", "t", "switch", "list"]
@@ -396,7 +396,7 @@ def test_a_killed_stack_is_not_called(stack: Stack) -> None:
 
 
 def _pool(stack: Stack) -> None:
-    """Turn the stack into one on AWS, with a user pool whose tokens last an hour."""
+    """Make the stack look like one on AWS, with a user pool whose tokens last an hour."""
 
     class Formation:
         def describe_stacks(self, **_: Any) -> Any:
@@ -626,7 +626,7 @@ def test_amounts_have_the_unit_of_the_stack(stack: Stack) -> None:
 
 
 class Logs:
-    """Log group with lines, under the name that the template gives it."""
+    """CloudWatch Logs client with one line in each log group, named as in the template."""
 
     def __init__(self, **lines: dict[str, Any]) -> None:
         self._lines = {f"log of {group}": line for group, line in lines.items()}
@@ -663,7 +663,7 @@ def test_the_id_of_a_request_is_enough_to_find_the_outcome_of_its_share(stack: S
     assert answer["packet_id"] == PACKET
     assert answer["share"] == {"share_no": 7, "fate": "claimed"}
     assert answer["audit"]["ok"]
-    # The settlement next to it belongs to another user.
+    # The log line also lists another user's claim, which is left out.
     assert answer["lines"][1]["claims"] == [f"r-1 {PACKET}#7"]
 
 
@@ -925,7 +925,7 @@ def test_an_audience_is_imported_in_blocks_of_five_hundred_before_its_use_is_set
 
     assert answer == {"size_before": 0, "imported": 1_200, "size": 1_200, "mode": "allow"}
     bodies = [_body(each) for each in stack.sent("POST /admin/campaigns/gala/audience")]
-    # The first call was repeated.
+    # The first call was retried.
     assert [len(body.get("add", [])) for body in bodies] == [500, 500, 500, 200, 0]
     assert bodies[-1] == {"mode": "allow"}
     assert campaigns.USERS_PER_CALL == 500
@@ -982,7 +982,7 @@ def test_codes_are_added_in_order_in_blocks_of_five_hundred_without_duplicates(
 
     assert answer["total"] == 501
     sent = stack.sent("POST /admin/campaigns/gala/prizes/tea/codes")
-    # The first call was repeated.
+    # The first call was retried.
     assert [_body(each)["add"] for each in sent] == [codes[:500], codes[:500], codes[500:]]
     for wrong in ("", "TEA-1\nTEA-2\nTEA-1 "):
         assert stack.run(*words, stdin=wrong).exit_code == 5

@@ -66,7 +66,7 @@ def _webhook(name: str, failure_count: int, *, is_on: bool = True) -> dict[str, 
 
 @pytest.fixture(autouse=True)
 def cache(stack: Stack) -> Iterator[socket.socket]:
-    """Serve a half-full cache that answers each connection once, until it is closed."""
+    """Serve a half-full cache, which answers each connection once, until the socket is closed."""
     yield from _serve_cache(stack, maxmemory=200)
 
 
@@ -117,7 +117,7 @@ def _sound(stack: Stack, aws: Any = None) -> None:
 
 
 class Providers:
-    """DynamoDB with rows about the wallet's answers."""
+    """DynamoDB client with the row that counts the wallet's answers."""
 
     def __init__(self, **answers: int) -> None:
         self._answers = answers

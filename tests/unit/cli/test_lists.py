@@ -22,7 +22,7 @@ HEAD = '"unit","user","note"\r\n'
 
 
 def _paged(*pages: str) -> Callable[[httpx.Request], httpx.Response]:
-    """Answer pages of CSV by cursor; each page names the next one."""
+    """Return a route that serves CSV pages by cursor; each page names the next one."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         number = int(request.url.params.get("cursor", 0))

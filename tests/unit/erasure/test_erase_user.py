@@ -72,7 +72,7 @@ def _refusal(system: InMemorySystem, user_id: str = "ann") -> str:
 
 
 def _kept(system: InMemorySystem) -> str:
-    """Return all rows of all tables, all messages and all log lines."""
+    """Return the text of all rows that remain, all messages, and all log lines."""
     tables = [
         {key: row for key, row in table.items() if not _goes_away(system, row)}
         for table in system.dynamo.tables.values()
@@ -81,7 +81,7 @@ def _kept(system: InMemorySystem) -> str:
 
 
 def _goes_away(system: InMemorySystem, row: dict[str, Any]) -> bool:
-    """Return whether a row that holds only its key has expired."""
+    """Return whether a row holds only its key and has expired."""
     ends_at_s = int(row.get("expires_at_s", {"N": "9" * 13})["N"])
     return ends_at_s <= system.clock.now_ms() // 1000 and row.keys() == {"pk", "sk", "expires_at_s"}
 

@@ -19,7 +19,7 @@ from testing.payments.payment_system import PaymentSystem
 
 
 def a_scenario(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
-    """Send and empty a packet, whose settlement closes it."""
+    """Send, empty and settle a packet; return the system and the receiver of its events."""
     events = EventSystem()
     receiver = events.receiver("shop")
     packet = events.system.send("ann", count=count, total_fen=100 * count)

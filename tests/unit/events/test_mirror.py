@@ -1,4 +1,4 @@
-"""Host that has only webhooks and its own bookings: its balances equal the ledger's."""
+"""Host that knows only webhooks and its own deposits: its balances equal the ledger's."""
 
 from collections import Counter
 from typing import Any

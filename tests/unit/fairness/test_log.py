@@ -33,7 +33,7 @@ from testing.platform.fake_tables import TABLE_NAMES, LateCopy, key_of, locate
 
 HOUR_MS = 3_600_000
 BATCH_MAX = 7
-"""Entries of one batch; few, so that a test has many batches."""
+"""Maximum number of entries in a batch; small, so that a test has many batches."""
 
 
 class LogSystem(InMemorySystem):
@@ -76,7 +76,7 @@ class LogSystem(InMemorySystem):
         return commitments
 
     def page(self, route: Callable[[HttpRequest], Any], **query: str) -> dict[str, Any]:
-        """Return the answer of a route."""
+        """Call a route, and return the body of its response."""
         body: dict[str, Any] = route(_asking(query)).body
         return body
 
@@ -102,7 +102,7 @@ class LogSystem(InMemorySystem):
             table[_key(head)]["root"] = {"S": peaks.root.hex()}
 
     def row_of(self, index: int) -> tuple[dict[str, Any], str]:
-        """Return the row that has an entry, and the entry's text in it."""
+        """Return the row that contains entry *index*, and the entry's text in that row."""
         key = _key(log_keys.log_entries(index // log_keys.LOG_ENTRIES_PER_ROW))
         row: dict[str, Any] = self.dynamo.tables["log"][key]
         (text,) = (
@@ -413,7 +413,7 @@ def test_a_commitment_that_was_swapped_after_the_send_is_detected(
         for difference in system.reconcile().differences
         if difference.subject == packet.packet_id
     ]
-    # In an audit, the sender's entry has the other commitment.
+    # An audit finds the original commitment in the sender's entry.
     assert "I1" in {difference.rule for difference in told}
     page = system.page(log_pages.entries_page)
     assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=swapped) == 1
@@ -434,7 +434,7 @@ def test_an_overwritten_commitment_gets_no_second_entry_and_is_reported(
     }
     forged = {"kind": "packet", "commitment": "0" * 64, "at_ms": entry["at_ms"]}
 
-    # Code with the send's role can do this: PutItem needs no condition.
+    # Code with the send function's role can do this, because PutItem needs no condition.
     row = to_wire({**log_keys.commitment(id_hash), **forged, **work})
     system.dynamo.put_item(TableName="commitments", Item=row)
     other = system.send()

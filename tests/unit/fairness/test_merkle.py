@@ -20,7 +20,7 @@ SIZE_MAX = 70
 
 
 def reference(leaves: list[bytes]) -> bytes:
-    """Return MTH as RFC 6962, 2.1, defines it."""
+    """Return the Merkle tree hash, MTH in section 2.1 of RFC 6962."""
     if not leaves:
         return hashlib.sha256().digest()
     if len(leaves) == 1:
@@ -32,7 +32,7 @@ def reference(leaves: list[bytes]) -> bytes:
 
 
 def audit_path(m: int, leaves: list[bytes]) -> list[bytes]:
-    """Return PATH of RFC 6962, 2.1.1."""
+    """Return the audit path, PATH in section 2.1.1 of RFC 6962."""
     if len(leaves) == 1:
         return []
     k = 1
@@ -44,7 +44,7 @@ def audit_path(m: int, leaves: list[bytes]) -> list[bytes]:
 
 
 def consistency(m: int, leaves: list[bytes], *, is_whole: bool = True) -> list[bytes]:
-    """Return SUBPROOF of RFC 6962, 2.1.2."""
+    """Return the consistency proof, SUBPROOF in section 2.1.2 of RFC 6962."""
     if m == len(leaves):
         return [] if is_whole else [reference(leaves)]
     k = 1
@@ -166,7 +166,7 @@ def test_a_batch_fits_into_one_transaction() -> None:
 
         rows = -(-(size % LOG_ENTRIES_PER_ROW + BATCH_MAX) // LOG_ENTRIES_PER_ROW)
         stored = [level for (level, _), _ in nodes if 2**level >= LOG_ENTRIES_PER_ROW]
-        # Rows of entries, nodes, and the end of the log.
+        # One transaction writes the rows of entries, the stored nodes, and the end of the log.
         assert rows + len(stored) + 1 <= 100
 
 

@@ -31,7 +31,7 @@ from testing.lottery.prizes import write_prize
 Write = Callable[[Any], str]
 Answers = dict[str, dict[str, Any]]
 Lie = tuple[str, Callable[[dict[str, Any]], Any], str]
-"""Document, its change, and the command's answer to the result."""
+"""Name of a document, a change of it, and the command's answer to the changed document."""
 
 
 @pytest.fixture

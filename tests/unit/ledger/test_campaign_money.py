@@ -208,7 +208,7 @@ def test_one_move_is_limited_like_a_deposit(system: InMemorySystem) -> None:
 
 
 def test_operators_cannot_unmark_their_own_account(system: InMemorySystem) -> None:
-    """They could then withdraw another operator's next deposit."""
+    """Otherwise, they could withdraw another operator's next deposit."""
     _mark(system, "carol", "dave")
     _move(system, "carol", "dave")
 

@@ -1,4 +1,4 @@
-"""Repeats of old idempotency keys whose request rows were lost: they have no second effect."""
+"""Retries with old idempotency keys whose request rows were lost have no second effect."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_tables import Item, Key
 
 COPY = "accounts"
-"""Table with the copy of each request."""
+"""Table that has a copy of each request row."""
 
 Rows = dict[str, dict[Key, Item]]
 
@@ -259,7 +259,7 @@ def test_a_cash_prize_that_a_restore_lost_is_funded_once(
     plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, total=3, amount_fen=100)
     snapshot = system.dynamo.rows()["campaigns"]
     system.put_prize(plan)
-    # The prize is lost, and the money of its packet has moved.
+    # The prize's row is lost, although the money of its packet has moved.
     system.dynamo.hold(system.dynamo.rows() | {"campaigns": snapshot})
     _forget(system.dynamo, table)
 

@@ -14,7 +14,7 @@ from local.places import ROOT
 
 
 class Bucket:
-    """Bucket whose objects have versions if it stores them."""
+    """Bucket whose objects have versions if *is_versioned*."""
 
     def __init__(self, *, is_versioned: bool = True) -> None:
         self._is_versioned = is_versioned

@@ -1,4 +1,4 @@
-"""Commands of the Makefile that run a stack, tested without one."""
+"""Makefile commands that run a stack, tested without a stack."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_a_stack_that_is_not_ready_names_its_log(
 
 @pytest.fixture
 def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return a running stack with its own EMBED."""
+    """Pretend that a stack with its own EMBED is running."""
     for name in OPTIONS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(commands, "UP", tmp_path)

@@ -22,7 +22,7 @@ REMOVED = object()
 
 
 def _found(*edits: tuple[tuple[str | int, ...], Any]) -> list[str]:
-    """Return the breaks after values of the contract are replaced or removed."""
+    """Apply *edits* to the contract; return the breaking changes that are reported."""
     changed = copy.deepcopy(CONTRACT)
     for path, value in edits:
         part: Any = changed

@@ -100,7 +100,7 @@ def _resources(template: dict[str, Any], kind: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def words() -> set[str]:
-    """Return every word that a document has between backticks."""
+    """Return every word that a document puts between backticks."""
     return {
         word
         for document in DOCUMENTS
@@ -171,7 +171,7 @@ def test_every_environment_variable_is_documented() -> None:
 
 
 def _commands(document: Path) -> list[str]:
-    """Return the commands of a document without comments and output files."""
+    """Return a document's shell commands without comments and here-documents."""
     blocks = "".join(_SHELL.findall(_text(document)))
     text = re.sub(r"(<<EOF\n).*?^ *EOF$", r"\1", blocks, flags=_EACH)
     lines = text.splitlines()
@@ -284,7 +284,7 @@ WRITTEN = [
     if page.name not in {"CHANGELOG.md", "README.zh-CN.md", "performance.md", "capacity.md"}
     if page.parent.name != "zh"
 ]
-"""Pages written and read in English."""
+"""Pages that are written by hand in English."""
 
 _WRITTEN_WORDS_MAX = 40_000
 
@@ -351,14 +351,14 @@ _OF_AWS = {"Task timed out", "Runtime exited", "AccessDenied"}
 
 
 def _logged(page: str) -> list[tuple[str, str]]:
-    """Return pairs of a function and a text that commands search in its log."""
+    """Return pairs of a function and a text that the page's commands search for in its log."""
     looped = [(name, word) for words, name in _LOOPED.findall(page) for word in words.split()]
     return [*((name, quoted or word) for name, quoted, word in _LOGGED.findall(page)), *looped]
 
 
 def test_the_code_writes_each_text_that_a_document_looks_for_in_logs() -> None:
     files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sql"), *(ROOT / "functions").rglob("*.py")]
-    # Long texts are several literals.
+    # Long texts are split into several literals.
     source = re.sub(r'"\s+f?"', "", " ".join(" ".join(map(_text, files)).split()))
     # An error is logged under the name of its own class, so a base class's name matches other
     # faults.

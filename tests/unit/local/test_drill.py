@@ -1,4 +1,4 @@
-"""Drills: one fault of a running program, and its end."""
+"""Drills: each causes one fault in a running program, and ends it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Commands of the Makefile: they find the modules that they import."""
+"""Makefile commands find the modules that they import."""
 
 import re
 from pathlib import Path

@@ -22,7 +22,7 @@ async def _api(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Visitor:
-    """Client that calls an ASGI application as over HTTP."""
+    """Client that calls an ASGI application as if over HTTP."""
 
     def __init__(self, front: ASGIApp) -> None:
         self._transport = httpx.ASGITransport(front)

@@ -1,4 +1,4 @@
-"""Ports of a stack: from their choice to the stack's end, no other program can answer there."""
+"""Ports of a stack: no other program can answer on them from their choice to the stack's end."""
 
 import socket
 import sys

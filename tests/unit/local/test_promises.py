@@ -1,4 +1,4 @@
-"""Check of promises: it finds broken ones, and long subjects since the version's commit."""
+"""The check of promises finds broken promises, and long commit subjects since the last release."""
 
 import json
 import shutil

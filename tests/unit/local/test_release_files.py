@@ -1,4 +1,6 @@
-"""Workflows: they parse, call existing commands, pin their actions, and have only needed rights."""
+"""Workflows parse, call commands that exist, pin their actions, and request only the permissions
+that they need.
+"""
 
 import json
 import re
@@ -62,7 +64,7 @@ def test_a_workflow_names_its_permissions_and_only_deploy_gets_an_aws_token(path
     assert workflow["permissions"]["contents"] == "read"
     assert any("id-token" in each for each in rights) == (path.stem == "deploy")
     assert any(each.get("contents") == "write" for each in rights) == (path.stem == "release")
-    # Typed text and names must not become part of a script.
+    # Scripts must not interpolate inputs or branch names, because they could inject commands.
     assert not any("${{" in step.get("run", "") for step in _steps(path))
 
 
@@ -102,6 +104,6 @@ def test_the_bills_of_materials_have_every_pin_of_the_layers_and_the_page() -> N
 
 
 def _components(bill: str) -> dict[str, Any]:
-    """Return the components of a bill of materials by their package URL."""
+    """Return the components of a bill of materials, keyed by package URL."""
     text = (ROOT / ".local" / "release" / f"{bill}.cdx.json").read_text(encoding="utf-8")
     return {component["purl"]: component for component in json.loads(text)["components"]}

@@ -1,4 +1,4 @@
-"""Provider folders: a local stack, its page and the publication need nothing else."""
+"""Provider folders: a local stack, its page and the release need no other code for a provider."""
 
 from collections.abc import Iterator
 from pathlib import Path

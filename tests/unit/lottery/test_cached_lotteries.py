@@ -23,7 +23,7 @@ TODAY, TOMORROW = "20261118", "20261119"
 
 
 def meter_of(system: InMemorySystem) -> MeteredDynamo:
-    """Read the system's lottery through a meter."""
+    """Return a meter through which the system now reads its lottery."""
     meter = MeteredDynamo(system.dynamo)
     system.prizes = system.prize_adapter(meter)
     return meter

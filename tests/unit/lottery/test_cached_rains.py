@@ -50,7 +50,7 @@ def _rains(pages: _CountedPages, clock: FakeClock, ended: Round = ENDED) -> Cach
 
 
 def _show(rains: CachedRains, clock: FakeClock, seconds: int) -> None:
-    """Read the rounds once in each of some seconds."""
+    """Read the rounds once a second for *seconds* seconds."""
     for _ in range(seconds):
         (shown,) = rains.rounds("gala")
         assert shown.podium == ()

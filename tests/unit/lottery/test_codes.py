@@ -1,4 +1,4 @@
-"""Codes as a prize's stock: stored before it, kept beyond the campaign, never drawn again."""
+"""Codes that are a prize's stock: stored before it grows, kept after the end, never drawn twice."""
 
 from dataclasses import replace
 from typing import Any

@@ -254,7 +254,7 @@ def test_leftover_cash_is_refunded_at_the_end_and_cannot_be_won(system: InMemory
         system.pass_time(10_000)
 
     assert system.balance_fen("operator") == 1000 - 66
-    # The cache decided before the end, and the Lambda was suspended since.
+    # The cache decided before the end, and then the Lambda function was suspended.
     system.clock.at_ms = NOW_MS
     system.before_first_transaction(lambda _: system.pass_time(20_000))
     with pytest.raises(CampaignEnded):
@@ -365,7 +365,7 @@ def test_a_cache_that_lost_its_last_writes_gives_no_second_attempt(system: InMem
     with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "two")
 
-    # Others can win the unit that she did not get.
+    # Other users can win the unit that ann did not get.
     assert system.draw("gala", "cat", "key").draw.unit_no == 3
 
 
@@ -440,7 +440,7 @@ def test_two_concurrent_requests_are_two_draws(system: InMemorySystem) -> None:
     others: list[int] = []
 
     def another_device() -> None:
-        """Draw the same number first; then the cache loses it, and has another winner."""
+        """Make ann's draw first; then a failover loses that draw, and bob draws instead."""
         if others:
             return
         others.append(0)
@@ -517,7 +517,7 @@ def test_a_unit_whose_draw_crashed_before_midnight_is_offered_again(system: InMe
     loaded(system, a_prize("gala", total=2))
     _die_before_midnight(system, "ann")
 
-    # Her repeat is an attempt of the new day.
+    # Ann's retry counts as an attempt of the new day.
     draws = [system.draw("gala", user_id, "key").draw for user_id in ("ann", "bob", "cat")]
 
     assert sorted(draw.unit_no for draw in draws) == [0, 1, 2]
@@ -697,7 +697,7 @@ def test_a_late_refusal_by_a_snapshot_returns_no_unit(system: InMemorySystem) ->
     edit(system, off, status=CampaignStatus.ON)
     system.pass_time(3_000)
 
-    # The cache has her draw, but checks for refusals before repeats.
+    # The cache has ann's draw, but checks for refusals before it looks for earlier draws.
     assert system.draw("gala", "ann", "key") == first
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
     assert system.logger.events.count("draw_corrected") == 0

@@ -170,7 +170,7 @@ def test_stock_changes_by_deltas_which_add_up(office: Shop) -> None:
 
     more = office.stock(prize, 3)
     less = office.stock(prize, -6)
-    # A repeat after a lost answer does not change the stock twice.
+    # A retry after a lost answer does not change the stock twice.
     with pytest.raises(errors.VersionConflict):
         office.stock(prize, -6, 2)
 

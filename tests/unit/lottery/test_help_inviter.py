@@ -27,7 +27,7 @@ PLAN: dict[str, Any] = {
 
 @pytest.fixture
 def gala(system: InMemorySystem) -> InMemorySystem:
-    """Return a system with one draw a day, and another for each of two helps."""
+    """Return a system with one draw a day, and one more for each of up to two helps."""
     system.lottery(a_prize("gala", total=100), **PLAN)
     return system
 

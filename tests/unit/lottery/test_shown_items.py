@@ -70,7 +70,7 @@ def test_a_real_campaign_costs_one_unit_at_most(count: int) -> None:
 
     size = item_bytes(to_wire(row_of(prizes, note)))
 
-    # Eventually consistent, 8 KB cost one unit.
+    # An eventually consistent read of 8 KB costs one unit.
     assert size <= 2 * READ_UNIT_BYTES
 
 

@@ -66,7 +66,7 @@ def test_an_edit_is_logged_with_the_fields_that_it_changes(system: InMemorySyste
     system.clock.sleep_ms(1)
 
     edit(replace(plan, title="new", passphrase="天王盖地虎"), 300, 1, ANN)
-    # Neither the repeat of an edit nor a late edit is recorded.
+    # Neither a retried edit nor an edit of an outdated version is recorded.
     edit(replace(plan, title="new", passphrase="天王盖地虎"), 300, 1, ANN)
     with pytest.raises(errors.VersionConflict):
         edit(plan, 100, 1, ANN)

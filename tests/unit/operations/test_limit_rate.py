@@ -19,7 +19,7 @@ class Gate:
         self.limits = FakeLimits(self.clock)
 
     def passes(self, limit: Limit, subject: str = "ann") -> int:
-        """Return how many concurrent calls pass."""
+        """Return how many calls pass at one moment."""
         count = 0
         while self.retry_after_s(limit, subject) is None:
             count += 1

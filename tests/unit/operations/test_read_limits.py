@@ -20,8 +20,8 @@ _OPEN |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
 """Routes without a token; the stage's throttles and caches at the edge limit them."""
 
 _WITHOUT_A_CACHE = {"payment"}
-"""Handlers outside the VPC, without user counts. The stage throttles their routes
-(tests/template/test_template.py), and each page reads a few rows of the caller.
+"""Handlers outside the VPC, which cannot count users' requests in the cache. The stage throttles
+their routes (tests/template/test_template.py), and each page reads only a few of the caller's rows.
 """
 
 READS = {

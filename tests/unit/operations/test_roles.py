@@ -28,7 +28,7 @@ ROLES = {
     for method, operation in operations.items()
     if path.startswith("/admin/")
 }
-"""Roles that the contract names for each route."""
+"""Roles that openapi.json names for each route."""
 
 
 def _status(key: str, scope: str) -> tuple[int, str]:
@@ -58,7 +58,7 @@ def test_a_role_may_call_only_its_own_routes(role: str) -> None:
 
 
 def test_money_and_personal_data_are_restricted_to_some_roles() -> None:
-    """List fixed expectations, because the contract is generated from the code."""
+    """List the expected routes here, because the contract is generated from the code."""
     assert ROLES.keys() == {key for key in ROUTES if " /admin/" in key}
     assert all("admin" in roles for roles in ROLES.values())
     by_role = {role: {key for key, roles in ROLES.items() if role in roles} for role in Duty}
@@ -76,7 +76,7 @@ def test_money_and_personal_data_are_restricted_to_some_roles() -> None:
     reads = {key for key in ROUTES if key.startswith("GET ")}
     assert by_role[Duty.TREASURY] - reads == moves_money
     assert by_role[Duty.AUDIT] - reads == {"POST /admin/reconcile"}
-    # Routes of plans and prizes, in which the use cases refuse money (below).
+    # On the routes of campaigns and prizes, the use cases refuse changes of money (see below).
     assert by_role[Duty.OPERATE] & moves_money == {
         key for key in moves_money if "/campaigns/" in key
     }
@@ -107,7 +107,7 @@ def test_a_plan_and_its_budget_need_two_roles(system: InMemorySystem) -> None:
 
     _edit(system, plan, None, Duty.OPERATE)
     _edit(system, plan, 100, Duty.TREASURY)
-    # The unchanged value, sent by an operator who may not change it.
+    # An operator who may not change the budget may send its current value.
     _edit(system, replace(plan, title="new"), 100, Duty.OPERATE)
 
     with pytest.raises(Forbidden):

@@ -279,7 +279,7 @@ def test_turning_a_switch_again_changes_nothing(ports: ClaimPorts) -> None:
     ports.clock.sleep_ms(1000)
 
     assert ports.turn(Switch.SEND, is_on=False) == first
-    # Neither does turning on a switch that was never off.
+    # Turning on a switch that was never off changes nothing either.
     assert ports.turn(Switch.GRAB, is_on=True).changed_at_ms is None
     assert ports.logger.events == ["switch_changed"]
 
@@ -321,7 +321,7 @@ def test_claims_that_cannot_be_queued_again_are_not_acknowledged() -> None:
 def test_the_delay_of_a_claim_grows_with_the_time_it_has_waited(
     ages_s: list[int], delay_s: int
 ) -> None:
-    """Messages of a long pause must not occupy all executions."""
+    """Messages from a long pause must not occupy all concurrent executions."""
     payouts, logger = fakes.FakeQueue(), fakes.FakeLogger()
     refs = [
         ShareRef("p" * 22, number, said_at_ms=NOW_MS - age_s * 1000)
@@ -370,7 +370,8 @@ def test_refunds_that_are_switched_off_stop_between_two_chunks_and_continue_late
     system.send(total_fen=20_000, count=200)
     system.pass_time(LIFE_MS + 1)
 
-    # The sweep reads the switch before the close, the refund, its shard, and each 45 shares.
+    # The sweep reads the switch before the close, the refund, its shard, and each chunk of 45
+    # shares.
     refunded_fen = _sweep(system, [True, True, True, True, False])
 
     assert 0 < refunded_fen < 20_000

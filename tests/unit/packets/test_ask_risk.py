@@ -1,4 +1,6 @@
-"""Calls to the host's risk control: about winners alone, signed, hourly, with a short timeout."""
+"""Calls to the host's risk control: about winners only, signed, at most hourly, with a short
+timeout.
+"""
 
 import json
 import time

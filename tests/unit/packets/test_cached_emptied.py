@@ -121,7 +121,8 @@ def test_no_process_hides_a_claim_from_another_process(
             owned[user_id] = share_no
         holders = claim_cache.holders(packet_id)
         if chance.random() < 0.1 and holders:
-            # The ledger records a number of a user who never got the answer.
+            # The ledger has this number for a user who never got an answer, so the cache releases
+            # it.
             unlucky = chance.choice(sorted(holders))
             claim_cache.release(packet_id, unlucky, holders[unlucky])
             owned.pop(unlucky, None)

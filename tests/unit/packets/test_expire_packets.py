@@ -111,7 +111,7 @@ def test_a_sweep_continues_with_the_shard_where_the_last_one_stopped(
         reports.append(system.expire(stop_in_ms=GRACE_MS + 2_000))
         assert len(reports) < 20
 
-    # Each shard is listed twice, for refund and cache, and again after each interruption.
+    # Each shard is listed twice, for the refund and for the cache, and again after an interruption.
     assert len(reports) > 3
     assert len(listed) <= 2 * 4 + len(reports)
     assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
@@ -235,7 +235,7 @@ def test_a_cache_that_hangs_is_called_once_in_a_sweep(system: InMemorySystem) ->
 def test_a_packet_that_the_cache_refuses_does_not_delay_the_others(
     system: InMemorySystem, call: str, closed_count: int
 ) -> None:
-    """The cache is full, or it does not serve the slot of a packet."""
+    """The cache is full, or it does not serve the slot of the first packet."""
     first, *others = [system.send() for _ in range(3)]
     original = getattr(system.memory, call)
 
@@ -296,7 +296,7 @@ def test_claims_are_queued_again_after_one_two_and_four_minutes(system: InMemory
 
 
 def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[Packet]:
-    """Send small packets of one sender."""
+    """Send *number* small packets from one sender."""
     packets = []
     for key in range(number):
         order = an_order("sender", key=f"several-{key}", **changes)
@@ -390,7 +390,7 @@ def test_packets_that_need_no_refund_are_closed_together_with_others(
     full, empty = _send_several(system, 2, count=2)
     for user_id in ("ann", "ben"):
         system.grab(full, user_id)
-    # The message of the last claim is lost after its payment, so the end is not noticed.
+    # The last claim is settled, but the message that would also close the packet is lost.
     refs = system.queue.take_all()
     shares = system.packets.list_refs(refs)
     for share in shares:

@@ -105,7 +105,7 @@ def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
 
 
 def _looks(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """Count the ledger reads that look for a user's share."""
+    """Return a mock that counts the ledger reads that look for a user's share."""
     counted = Mock(wraps=system.packets.find_share_of)
     monkeypatch.setattr(type(system.packets), "find_share_of", counted)
     return counted

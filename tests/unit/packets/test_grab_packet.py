@@ -257,7 +257,7 @@ def test_after_a_failover_an_owned_share_is_not_given_to_another_user(
 ) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
-    # The new primary lacks the claim, and gives out ann's number 1.
+    # The new primary lacks the claims, and gives out ann's number 1.
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
@@ -319,7 +319,7 @@ def test_an_owner_lost_in_a_failover_gets_the_share_of_a_closed_packet(
     packet = system.send(count=2)
     claims = {user: system.grab(packet, user).share for user in ("ann", "bob")}
     system.settle()
-    # A replica that saw other users empty the packet.
+    # The new primary is a replica on which other users emptied the packet.
     lost = system.memory.snapshot()
     lost[packet.packet_id]["users"] = {"cat": 1, "dan": 2}
     system.memory.fail_over(lost)
@@ -352,7 +352,7 @@ def test_an_owner_is_not_refused_while_a_number_is_being_returned(
     admitted: dict[str, Admission] = {}
     packet = system.send(count=3, rules=rules)
     owned = {user: take(user) for user in ("ann", "bob", "cat")}
-    # A replica that gave two shares to others, whose claims never completed.
+    # The new primary gave two shares to other users, whose claims never completed.
     lost = system.memory.snapshot()
     lost[packet.packet_id] |= {"users": {"dan": 1, "eve": 2}, "given_no": 2, "letter": "O"}
     system.memory.fail_over(lost)

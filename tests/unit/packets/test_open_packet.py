@@ -217,7 +217,7 @@ def _hears(system: InMemorySystem, packet: Packet, user_id: str, passphrase: str
 
 
 def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemorySystem) -> None:
-    # 24 hours at a chat packet of ten shares; docs/adr/0006 states the figure.
+    # Guess for 24 hours at a chat packet of ten shares; docs/adr/0006 states the result.
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     counts: Counter[str] = Counter()
     for hour in range(24):
@@ -268,7 +268,7 @@ def test_without_attempts_right_and_wrong_guesses_get_the_same_answer(
 def test_a_phrase_is_counted_before_it_is_compared(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, passphrase: str
 ) -> None:
-    """Without the count, a right guess differs from a wrong one while the cache is unavailable."""
+    """Otherwise, an unavailable cache would make a right guess look different from a wrong one."""
 
     def not_asked(*_: object) -> int:
         raise AssertionError("how long an answer takes would tell whether the guess is right")

@@ -61,7 +61,7 @@ def test_a_cover_is_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(InvalidRequest):
             _order({**BODY, "cover_url": url})
 
-    # Without hosts, only the page's own covers are accepted.
+    # Without COVER_HOSTS, only the page's own covers are accepted.
     monkeypatch.delenv("COVER_HOSTS")
     own = _order({**BODY, "cover_url": "/covers/moon.svg"})
     assert (own.cover_url, own.refused_fields) == ("https://share.example/covers/moon.svg", ())

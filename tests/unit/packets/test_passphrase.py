@@ -62,7 +62,7 @@ ALIKE = [
     ("恭禧发才", "恭喜发财"),
     ("公西发菜", "恭喜发财"),
     ("恭喜發財", "恭喜发财"),
-    ("恭喜发柴", "恭喜发财"),  # A retroflex that the user did not intend.
+    ("恭喜发柴", "恭喜发财"),  # Typed with a retroflex: chai instead of cai.
     ("gong xi fa cai", "恭喜发财"),
     ("新年快乐呀", "新年快乐"),
     ("马道成功", "马到成功"),

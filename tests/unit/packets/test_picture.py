@@ -80,7 +80,7 @@ def test_a_photo_stays_upright(order: str, orientation: int) -> None:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_only_the_first_directory_turns_a_photo(order: str) -> None:
-    """The second one belongs to a thumbnail, and a text may contain any bytes."""
+    """The second directory belongs to a thumbnail, and a text may contain any bytes."""
     thumbnail = exif_segment(6, order)[EXIF_DIRECTORY_AT:]
 
     picture = picture_of(jpeg(3, 2, exif_segment(1, order, secret=thumbnail)))
@@ -156,5 +156,5 @@ def test_damaged_files_never_crash_the_reader(whole: bytes, data: st.DataObject)
 
 
 def test_covers_and_prizes_accept_exactly_the_paths_of_uploaded_pictures() -> None:
-    # Grabs import the first module without the second.
+    # The pattern has two copies, because grabs import `image_url` without `picture`.
     assert PICTURES_PATH + PICTURE_ID.pattern == UPLOADED

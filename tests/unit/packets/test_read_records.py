@@ -53,7 +53,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: in
 
     shown = _all_claims(system, packet, limit=25)
 
-    # By partition, then by number; in a packet without shards simply by number.
+    # The order is by partition, then by number; a packet without shards has only one partition.
     partitions = partition_count(packet.packet_id)
     place = {share.ref: ((share.share_no - 1) % partitions, share.share_no) for share in claims}
     assert shown == sorted(claims, key=lambda share: place[share.ref])

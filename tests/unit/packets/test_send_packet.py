@@ -65,7 +65,7 @@ def test_a_repeated_key_sends_once_and_returns_the_same_answer(system: InMemoryS
     "lowered",
     [
         {"refused_fields": (("count", "is above 3"),)},
-        # Default bound of an order without one: 1000 fen in 4 shares, 249 at most.
+        # With this lower default bound, 1000 fen would not fit in 4 shares.
         {"share_fen_max": 249},
     ],
     ids=["a limit", "the default bound"],
@@ -160,7 +160,9 @@ def test_a_packet_is_sent_even_if_the_cache_is_unavailable(system: InMemorySyste
 
 
 class _StillHeld(FakeDynamo):
-    """Holds the first row of a repeated transaction slightly longer than the others."""
+    """DynamoDB that holds the first row of a retried transaction slightly longer than other
+    rows.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,7 +200,7 @@ OPEN_MAX = 5
 
 @pytest.fixture
 def few(system: InMemorySystem) -> InMemorySystem:
-    """Return a system in which each user may have few open packets."""
+    """Return a system in which each user may have only OPEN_MAX open packets."""
     system.funding = DynamoFunding(
         Dynamo(lambda: system.dynamo, TABLE_NAMES), open_packets_max=OPEN_MAX
     )

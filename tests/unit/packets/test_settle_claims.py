@@ -174,7 +174,7 @@ def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
     system = InMemorySystem()
     packet = system.send(count=2)
     system.end()
-    # An attacker may update the table of shares.
+    # Assume that an attacker may update SharesTable.
     row = system.row("shares", keys.share(packet.packet_id, 1))
     row |= {"fate": {"S": "claimed"}, "user_id": {"S": "thief"}}
 
@@ -214,7 +214,7 @@ def test_a_claim_with_malformed_attributes_fails_alone(forged: dict[str, Any]) -
     system = InMemorySystem()
     packet = system.send(count=3)
     refs = [system.grab(packet, user).share.ref for user in ("ann", "bob")]
-    # An attacker may update the table of shares.
+    # Assume that an attacker may update SharesTable.
     row = system.row("shares", keys.share(packet.packet_id, 1))
     before = dict(row)
     row |= forged
@@ -250,7 +250,7 @@ def test_a_partly_unreadable_packet_does_not_redeliver_paid_claims() -> None:
     system = InMemorySystem()
     packets = [system.send(count=1), system.send(count=1)]
     refs = [system.grab(packet, "ann").share.ref for packet in packets]
-    # An attacker may update the table of shares.
+    # Assume that an attacker may update SharesTable.
     pk = keys.share(packets[0].packet_id, 1)["pk"]
     system.dynamo.tables["shares"][pk, "share#x"] = {"pk": {"S": pk}, "sk": {"S": "share#x"}}
 
@@ -363,7 +363,7 @@ def test_a_claim_outside_the_chat_of_a_packet_is_not_paid_and_is_reported() -> N
 def test_packets_of_one_sender_that_end_together_are_retried_without_an_error(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They conflict on the sender's count of open packets, which is no failure."""
+    """Their transactions conflict on the sender's count of open packets, which is not a failure."""
     packet = system.send(count=1)
     ref = system.grab(packet, "ann").share.ref
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Sharded packets through the whole flow: answers to users, whatever the cache has lost."""
+"""Sharded packets through the whole flow: users get their answers, whatever the cache has lost."""
 
 import pytest
 

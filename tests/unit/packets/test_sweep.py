@@ -71,7 +71,7 @@ def _open_count(system: InMemorySystem, packets: Sequence[Packet]) -> int:
 def _cash(
     system: InMemorySystem, units: int, amount_fen: int = 100, life_ms: int = LIFE_MS
 ) -> Packet:
-    """Put a cash prize into its own campaign, and return its packet."""
+    """Create a campaign with one cash prize; return the prize's packet."""
     campaign = a_campaign(ends_at_ms=system.clock.now_ms() + life_ms)
     system.campaigns.create(campaign)
     system.deposit("operator", units * amount_fen)
@@ -92,7 +92,7 @@ def _cash(
 def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All figures are scaled by 1:250: a shard has 80 units. A row takes 5 ms, 45 refunds 1.7 s.
+    # All figures are scaled down by 250: a shard has 80 units. A row takes 5 ms, 45 refunds 1.7 s.
     monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 80)
     prize = _cash(system, 4_000)
     others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
@@ -264,7 +264,8 @@ def test_unreadable_packets_do_not_stay_at_the_head_of_the_list(
     system = InMemorySystem()
     monkeypatch.setattr(expire_packets, "PACKETS_PER_SWEEP", ledger_keys.WORK_SHARDS)
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", ledger_keys.WORK_SHARDS)
-    # All packets have one sender, so they are in one shard, of which a sweep takes few here.
+    # All packets have one sender, so they are in one shard, from which each sweep takes only a few
+    # here.
     *broken, sound = [_sent_by_one(system, number) for number in range(70)]
     for packet in broken:
         system.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": "nonsense"}
@@ -279,7 +280,7 @@ def test_unreadable_packets_do_not_stay_at_the_head_of_the_list(
 
 
 def _unload(system: InMemorySystem, packet: Packet) -> None:
-    """Put a packet in the state that an interrupted send leaves, all in one shard."""
+    """Put a packet in the state that an interrupted send leaves; all packets use one work shard."""
     row = system.row("packets", keys.packet(packet.packet_id))
     waits = {
         "work_pk": {"S": ledger_keys.work("load", 0)},

@@ -1,4 +1,4 @@
-"""Packets of campaigns whose window operators edit: grabs, ends of rows, and owners' repeats."""
+"""Packets of campaigns whose window operators edit: grabs, stored ends, and owners' retries."""
 
 from dataclasses import replace
 from typing import Any
@@ -122,7 +122,7 @@ def test_an_owner_gets_their_share_whatever_the_current_window(
     packet = system.send_in_shards(shards, count=4)
     assert is_sharded(packet.packet_id) is (shards > 1)
     campaign_id = packet.rules.campaign_id or ""
-    # Users of a full shard get shares of others.
+    # Users whose shard is full get shares of other shards.
     shares = system.crowd(packet, 4)
     campaign = system.campaigns.find_campaign(campaign_id)
     assert campaign
@@ -237,7 +237,7 @@ def test_a_cached_window_is_trusted_for_ten_seconds(system: InMemorySystem) -> N
 
 
 class _Away:
-    """Campaigns in a table that is unavailable."""
+    """Campaign repository whose table is unavailable."""
 
     def __getattr__(self, _name: str) -> Any:
         raise Unavailable

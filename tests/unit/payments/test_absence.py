@@ -1,4 +1,4 @@
-"""Missing rows, and missing transfers after a provider's horizon: they prove nothing."""
+"""Missing rows, and transfers that are missing after a provider's horizon, prove nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -407,7 +407,7 @@ def forgetful(town: PaymentSystem) -> PaymentSystem:
 
 
 def _forget(town: PaymentSystem) -> None:
-    """Advance 31 days without an answer of the provider and without a comparison of statements."""
+    """Advance 31 days without answers from the provider and without comparing statements."""
     town.gates_out = {}
     town.system.pass_time(DAY_MS)
     town.sweep_after(30 * DAY_MS)
@@ -652,7 +652,7 @@ def test_the_schedule_of_statements_settles_and_reports_forgotten_transfers(
 
 
 def test_an_order_that_arrived_late_is_closed_at_the_provider(town: PaymentSystem) -> None:
-    """A call in progress at the end of a payment may still create the order."""
+    """A call that is in progress when a payment ends may still create the order."""
     town.gateway.is_away = True
     payment = town.start("user", 100)
     town.gateway.is_away = False

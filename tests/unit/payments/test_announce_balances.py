@@ -44,7 +44,7 @@ def _agree(town: PaymentSystem) -> None:
 
 
 def _packet(town: PaymentSystem) -> Packet:
-    """Send a packet of one share of 1,000 fen, and claim it."""
+    """Send a packet with one share of 1,000 fen, and claim the share."""
     packet = town.system.send(total_fen=1000, count=1)
     town.system.grab(packet, "taker")
     return packet

@@ -1,4 +1,4 @@
-"""Explanations for operators of withdrawals that wait."""
+"""Explanations, for operators, of why a withdrawal waits."""
 
 import re
 from pathlib import Path

@@ -30,7 +30,7 @@ def town() -> PaymentSystem:
 
 
 def _act_for(town: PaymentSystem, merchant: Merchant, gateway: FakeGateway) -> FakeGateway:
-    """Deploy with the keys of *merchant*, whose books *gateway* has."""
+    """Deploy with the keys of *merchant*, whose transactions *gateway* holds."""
     gate_in, gate_out = FakePaymentsIn(gateway), FakePaymentsOut(gateway)
     gate_in.merchant = gate_out.merchant = merchant
     town.gates_in, town.gates_out = {WECHAT: gate_in}, {WECHAT: gate_out}
@@ -48,7 +48,7 @@ def _pass_minutes(town: PaymentSystem, count: int = 4) -> None:
 
 
 def _told(town: PaymentSystem) -> set[str]:
-    """Return the events of the alarms."""
+    """Return the logged events that trigger an alarm about a mismatch."""
     names = {name for name, _ in town.system.logger.errors}
     return names & {"payment_mismatched", "transfer_mismatched"}
 

@@ -136,7 +136,7 @@ def test_an_unreadable_answer_is_unknown() -> None:
 
 @pytest.mark.parametrize("kind", ["payment", "refund", "transfer", "balance", "authorization"])
 def test_a_wallet_reports_only_payments_refunds_and_transfers(kind: str) -> None:
-    """Return the calls that raise a balance or need a user's consent."""
+    """A callback about any other kind of object is refused."""
     now_ms = int(time.time() * 1000)
     body = json.dumps({"type": f"{kind}.done", "data": {"number": "1"}}).encode()
     headers = signed_headers(RESULTS, "msg_1", body)

@@ -75,7 +75,7 @@ def test_a_subject_is_an_opaque_host_id(first: IssuerKeys) -> None:
     subject = _tokens(first).subject_of(ALICE.name_hash)
 
     assert HOST_ID.fullmatch(subject)
-    # User ids are derived from it.
+    # User ids are derived from the subject.
     assert subject.startswith("wechat|")
     assert subject == _tokens(IssuerKeys.of(first.text())).subject_of(ALICE.name_hash)
     assert ALICE.name_hash not in subject

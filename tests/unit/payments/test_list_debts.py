@@ -13,7 +13,7 @@ def _debts(
 
 
 def _refund(town: PaymentSystem, user_id: str, spent_fen: int) -> None:
-    """Refund 100 fen manually, part of which the user has spent."""
+    """Refund 100 fen manually, after the user has spent *spent_fen* of them."""
     payment = town.pay_in(user_id, 100)
     if spent_fen:
         town.withdraw(user_id, spent_fen)

@@ -84,7 +84,7 @@ INSIDE = (
     *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),  # noqa: S104 - not listened to
     *("::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "224.0.0.1", "100.64.0.1"),
     *("::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001:0:1::1"),
-    # Forms of IPv4, site-local, benchmarks, documentation, segments and relays.
+    # IPv4 in IPv6, and addresses for sites, benchmarks, documentation, segment routing and relays.
     *("::169.254.169.254", "::ffff:0:127.0.0.1", "::ffff:8.8.8.8", "64:ff9b:1::a9fe:a9fe"),
     *("::", "fec0::1", "100::1", "5f00::1", "ff0e::1", "4000::1", "fd00:ec2::254"),
     *("2001:2::1", "2001:10::1", "2001:20::1", "2001:db8::1", "3fff::1"),

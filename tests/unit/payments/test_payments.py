@@ -528,7 +528,7 @@ def test_an_unpaid_packet_is_canceled_after_15_minutes_and_later_money_goes_to_t
 
 
 def test_a_packet_is_canceled_only_after_its_payment_was_queried(town: PaymentSystem) -> None:
-    """A payment made at the last moment wins."""
+    """A payment that is made at the last moment funds the packet."""
     packet = town.send_unpaid()
     town.gateway.pay(town.start_packet(packet).number)
     town.system.pass_time(payments.PAYMENT_LIFE_MS)

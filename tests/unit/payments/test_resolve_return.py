@@ -57,14 +57,14 @@ def _deposit(
     fen: int = 900,
     operator: str = "ann",
 ) -> str:
-    """Make a deposit that settles *returned*, or one for another reason."""
+    """Make a deposit that settles *returned*, or one without a case if it is None."""
     request = Request(operator, hash_of_key(f"key-{next(_keys)}"), str(fen))
     case = returned.transaction_id if returned else None
     return town.system.process().deposit(User(user), fen, request, case=case)[0]
 
 
 def _refund(town: PaymentSystem, returned: PaymentReturn, fen: int) -> None:
-    """Refund it in the provider's console, which sends a callback."""
+    """Refund the second transaction in the provider's console, which sends a callback."""
     second = town.gateway.orders[returned.number].transactions[1]
     note_refund(WECHAT, town.gateway.refund_paid(second, fen), ports=town.payments)
 
@@ -232,7 +232,7 @@ def test_a_case_is_settled_either_by_a_deposit_or_outside(town: PaymentSystem) -
 
 
 def test_one_operator_settles_outside_only_up_to_their_limit(town: PaymentSystem) -> None:
-    """Nothing here proves a transfer outside, so it ends a user's claim as a deposit does."""
+    """Nothing proves a transfer outside the system, so this resolution counts like a deposit."""
     limits = ApprovalLimits(1_000, 10_000, 10_000)
     first, second = (
         Resolution(each.number, each.transaction_id, OUTSIDE, f"made-up-{each.transaction_id}", "")

@@ -96,7 +96,7 @@ def test_repeated_requests_for_a_payment_do_not_order_it_each_time(
         _find(town, payment.number, "user")
 
     begun_ms = ordered_at_ms[0]
-    # The first repeat does not wait, and later ones are a few seconds apart.
+    # The next request retries at once; then the waits double, up to five seconds.
     assert [at_ms - begun_ms for at_ms in ordered_at_ms] == [
         *(0, 100, 200, 400, 800, 1_600, 3_200, 6_400, 11_400, 16_400)
     ]

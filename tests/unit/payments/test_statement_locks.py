@@ -34,7 +34,7 @@ def town() -> PaymentSystem:
 
 
 def _locked(town: PaymentSystem) -> Withdrawal:
-    """Request a transfer that waits for its user."""
+    """Request a transfer that waits for the user's confirmation."""
     town.gateway.next_state = lambda state: state
     withdrawal = town.withdraw("user", 300)
     town.dispatch(1_000)
@@ -43,7 +43,7 @@ def _locked(town: PaymentSystem) -> Withdrawal:
 
 
 def _end(town: PaymentSystem, state: TransferState, after_ms: int) -> None:
-    """Let the transfer end after a time, and query it."""
+    """Let the transfer end in *state* after *after_ms*, and query it."""
     town.system.pass_time(after_ms)
     town.gateway.next_state = lambda _: state
     town.sweep_after(0)
@@ -275,7 +275,7 @@ def test_a_replaced_number_is_locked_and_returned(town: PaymentSystem) -> None:
 
 
 def test_a_provider_that_books_only_payments_has_no_locks(town: PaymentSystem) -> None:
-    """A line in its statement means that the payee has the money."""
+    """A line in this provider's statement means that the payee has the money."""
     gate = town.gates_out[ProviderName.WECHAT]
     gate.locks_money = False
     day, withdrawal = _day(town), _locked(town)

@@ -124,7 +124,7 @@ class _Schedule:
         )
 
     def run(self, hour: int, days: int = 0, **event: Any) -> dict[ProviderName, list[str]]:
-        """Advance some days, and run at an hour; return the compared days, keyed by provider."""
+        """Advance *days*, and run at *hour*; return the compared days, keyed by provider."""
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
@@ -309,7 +309,7 @@ Lines = list[tuple[str, int, int]]
 
 def _loses(book: list[Line], line: Line) -> Lines:
     book.remove(line)
-    # For a refund we store the transaction, but not the provider's number of the refund.
+    # For a refund, we store the refunded transaction, but not the provider's refund number.
     paid = [paid_line.outside_no for paid_line in book if paid_line.number == line.of_number]
     return [(f"{line.number} {[line.outside_no, *paid][-1]}", 0, line.amount_fen)]
 
@@ -446,7 +446,7 @@ def test_the_statement_of_the_previous_day_only_covers_movements_near_midnight(
     town.pay_in("user", 100)
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=begin_ms - 1)
-    # A time nearer to midnight, so that the statement of the day before is also read.
+    # The next payment is so near midnight that the previous day's statement is also read.
     town.clock.at_ms = begin_ms + EDGE_MS - 2
     town.pay_in("other", 7)
     town.gateway.book[1] = replace(town.gateway.book[1], moved_at_ms=begin_ms - 1)

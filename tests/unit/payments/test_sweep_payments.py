@@ -1,4 +1,4 @@
-"""Payment sweeps when calls to providers take time: no provider and no step waits."""
+"""Payment sweeps with slow provider calls: no provider or step waits for another."""
 
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from testing.payments.payment_system import WECHAT, PaymentSystem
 MINUTE_MS, SWEEP_MS = 60_000, 47_000
 
 CALL_MS = 5_000 // 10
-"""Milliseconds of a call without an answer; ten calls run concurrently."""
+"""Average milliseconds per unanswered call: 5 s for ten concurrent calls."""
 
 
 class _SlowIn(FakePaymentsIn):

@@ -39,7 +39,7 @@ LIMITS = {
 
 @pytest.fixture
 def coin(monkeypatch: pytest.MonkeyPatch) -> ProviderName:
-    """Add a line to the registry."""
+    """Add the coin to the provider registry."""
     line = registry_line()
     monkeypatch.setitem(ProviderName._member_map_, "COIN", line)
     monkeypatch.setitem(ProviderName._value2member_map_, "coin", line)
@@ -93,7 +93,7 @@ def _start(process: Process, coin: ProviderName) -> Payment:
 
 
 def _tell(process: Process, kind: str, number: str) -> None:
-    """Send a callback of the coin, and deliver the queued messages."""
+    """Send one of the coin's callbacks, and process the queued messages."""
     body = json.dumps({"kind": kind, "id": f"{kind}-{number}", "number": number}).encode()
     process.handle_callback(ProviderName("coin"), {"coin-signature": signature_of(body, KEY)}, body)
     while process.notice_queue.notices:

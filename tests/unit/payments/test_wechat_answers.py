@@ -246,7 +246,7 @@ def test_a_refund_that_the_bank_returned_is_not_final() -> None:
 
 
 def test_a_code_is_always_a_code() -> None:
-    """Other texts are discarded: the code is logged, and the answer is not authenticated."""
+    """Other texts are discarded, because codes are logged and this answer is not authenticated."""
     assert Answer(400, {"code": "PARAM_ERROR"}).code == "PARAM_ERROR"
     for code in ("o1 said: hello", "oLTPCuFqLz-UVHHD67rLX5BxXysI\n", {"a": 1}, "码", None):
         assert Answer(400, {"code": code}).code == ""

@@ -291,7 +291,7 @@ def test_a_transfer_that_waits_for_its_payee_is_canceled_at_the_gateway(
 
 @pytest.fixture
 def waiting_town() -> PaymentSystem:
-    """Return a system whose provider waits for its payees."""
+    """Return a system whose provider waits for each payee's confirmation."""
     town = PaymentSystem(details="confirm")
     town.system.deposit("user", 1000)
     town.gateway.next_state = lambda state: state
@@ -348,7 +348,7 @@ def _called_without_answer(town: PaymentSystem) -> Withdrawal:
 def _refused_when_repeated(
     town: PaymentSystem, refusal: gateway.Refusal = gateway.Refusal.OTHER
 ) -> Withdrawal:
-    """Lose the answer about a transfer that no query finds yet, and refuse its repeat."""
+    """Lose the answer about a transfer that no query finds yet, and refuse the retry."""
     town.gateway.hides_for_ms = lambda: SETTLING_MS - 10_000
     withdrawal = _called_without_answer(town)
     town.sweep_after(LEASE_MS)

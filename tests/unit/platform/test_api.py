@@ -85,7 +85,7 @@ def test_a_user_has_the_same_id_with_either_token() -> None:
     assert by_access.nickname is None
     assert by_id.nickname is None
     assert _request({**ID, "nickname": "安"}).user.nickname == "安"
-    # A client is a separate user.
+    # A client that signs in with its own secret is a separate user.
     assert _request(CREDENTIALS).user.user_id != by_access.user_id
 
 

@@ -400,7 +400,7 @@ def test_a_returned_payment_is_not_returned_again(town: PaymentSystem) -> None:
     town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
-    town.gateway.is_away = True  # The payment gets no call.
+    town.gateway.is_away = True  # A call would fail, so these returns make none.
     for transaction_id in (due.transaction_id, "unknown"):
         return_payment(number, transaction_id, ports=town.payments)
 
@@ -616,7 +616,7 @@ def test_the_cache_stores_the_share_of_an_owner(system: InMemorySystem) -> None:
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
-    system.grab(packet, "bob")  # The cache gets ann's number 1, and returns it.
+    system.grab(packet, "bob")  # The cache first gives bob ann's number 1.
 
     assert system.memory.grab(packet.packet_id, "bob").share_no == 2
 

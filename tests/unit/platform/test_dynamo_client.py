@@ -1,4 +1,4 @@
-"""Results of a transaction in the client when others hold its rows."""
+"""Results of the client's transactions while other transactions hold their rows."""
 
 from collections.abc import Sequence
 from typing import Any

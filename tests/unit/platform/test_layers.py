@@ -1,7 +1,7 @@
-"""Import contracts of pyproject.toml: they also hold for typing, and cover every module.
+"""Import contracts of pyproject.toml: they also hold for type-only imports, and cover every module.
 
-import-linter excludes imports under `if TYPE_CHECKING`. The order of the contexts and their
-exceptions come from its contracts.
+import-linter excludes imports under `if TYPE_CHECKING`. The order of the contexts and the
+exceptions come from the contracts.
 """
 
 import ast

@@ -64,7 +64,7 @@ DIFFERENCES = [
 
 
 def errors_in(name: str, value: Any) -> list[str]:
-    """Return the violations of the schema *name* by *value*."""
+    """Return the errors of *value* against the schema *name*."""
     schema = {"$ref": f"#/components/schemas/{name}", "components": CONTRACT["components"]}
     validator = jsonschema_rs.Draft202012Validator(schema)
     return [error.message for error in validator.iter_errors(json.loads(json.dumps(value)))]
@@ -163,7 +163,7 @@ FIXED_CODES = {
     "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock": "version_conflict",
     "PUT /admin/switches/{name}": "switch_not_found",
 }
-"""Names on which clients have relied since 0.1.0."""
+"""Problem codes on which clients have relied since 0.1.0."""
 
 
 def test_no_released_code_is_missing() -> None:
@@ -186,7 +186,7 @@ def test_a_route_declares_retry_after_only_if_one_of_its_errors_has_it() -> None
 
     draws = "POST /campaigns/{campaign_id}/draws"
 
-    # A key may be in use for a moment; no wait starts a campaign.
+    # Waiting helps while an idempotency key is in use, but a campaign may start at any time.
     assert retry_after("POST /packets", "409") == "#/components/headers/OptionalRetryAfter"
     assert retry_after(draws, "409") is None
     assert retry_after(draws, "503") == "#/components/headers/RetryAfter"
@@ -237,7 +237,8 @@ def test_every_object_is_strict() -> None:
 
     texts = {"type": "string"}
     lists = {"type": "array", "items": texts}
-    # The host's tokens and prompts of other providers than WeChat have fields of their own.
+    # Only the host's token claims, and prompts of providers other than WeChat, have free field
+    # names.
     prompts = [each for each in loose if each[0].endswith("Prompt")]
     assert [each for each in loose if each not in prompts] == [("CampaignAdmin", lists)]
     assert ("HostPrompt", texts) in prompts
@@ -278,7 +279,7 @@ def test_a_route_names_the_parameters_of_its_path() -> None:
 
 
 def _shown() -> Iterator[tuple[str, Any]]:
-    """Yield the schemas with the views' answers; tests/handlers compares all others."""
+    """Yield schemas with answers that views build; tests/handlers compares the other schemas."""
     for status in PacketStatus:
         packet = a_packet()
         item = SentItem(packet.packet_id, packet.terms.total_fen, NOW_MS)

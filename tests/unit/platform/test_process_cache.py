@@ -108,7 +108,7 @@ def test_the_last_value_holds_while_the_store_is_unavailable(
 
     read = [cache.read("a", store.load, store.failures.append) for _ in range(2)]
 
-    # The failure is cached like an answer; otherwise each request would wait for the next one.
+    # A failure is cached like an answer; otherwise, each request would wait for another failure.
     assert read == [1, 1]
     assert len(store.failures) == 1
     with pytest.raises(Unavailable):

@@ -26,7 +26,7 @@ NOW_S = 1_800_000_000
 
 
 class Endpoint:
-    """Endpoint of credentials: *answers* are its responses, and the last one repeats."""
+    """Credentials endpoint: *answers* are its responses, and the last one repeats."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []

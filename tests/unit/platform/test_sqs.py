@@ -1,4 +1,4 @@
-"""SQS messages: notices of providers, and claims to pay."""
+"""SQS messages: notices from providers, and claims to pay."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Containers: they build members late and once, and accept replacements."""
+"""Containers build their members lazily and once, and accept replacements."""
 
 import json
 import subprocess

@@ -41,7 +41,7 @@ Write: TypeAlias = "tuple[tuple[str, str], dict[str, Any] | None]"
 
 
 def _before(**changes: Any) -> dict[str, Any]:
-    """Return the result of a valid run, with changes to its export or to itself."""
+    """Return a valid run's result, with *changes* to the result or to its export."""
     layout = plan_export(LAST_MS, {}, window_min_ms=0)["layout"]
     exported = {"exported_at_ms": LAST_MS, "full_at_ms": LAST_MS - DAY_MS, "layout": layout}
     result: dict[str, Any] = {"database": "last", "differences": [], "export": exported}

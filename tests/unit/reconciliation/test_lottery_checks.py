@@ -58,7 +58,7 @@ def _found(facts: LotteryFacts) -> list[Difference]:
 
 
 def _with_win(**changes: Any) -> LotteryFacts:
-    """Return the facts with a changed win of the cup, and its related rows."""
+    """Return the facts with a changed win of the cup and the matching unit rows."""
     won = replace(WON_CUP, **changes)
     assert won.prize
     units = [Unit("cup", won.unit_no, won.draw_id), Unit("cup", won.day_no, won.draw_id, DAY)]

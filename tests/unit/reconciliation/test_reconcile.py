@@ -47,7 +47,7 @@ def town() -> InMemorySystem:
 
 @pytest.fixture
 def packet_id(town: InMemorySystem) -> str:
-    """Return the first of its packets."""
+    """Return the id of the system's first packet."""
     return town.ledger_state().packets[0].packet.packet_id
 
 
@@ -124,7 +124,7 @@ def test_a_correct_ledger_has_no_differences(town: InMemorySystem) -> None:
 
     assert reconciliation.differences == []
     examined = _examined(reconciliation)
-    # A send and two claims of each packet.
+    # Each of the two packets has a send and two claims.
     assert (examined["check_tally"], examined["check_postings"]) == (2, 2 * (1 + 2))
     # The system has no draws and no payments.
     assert (examined["check_lottery"], examined["check_payments"]) == (0, 0)
@@ -140,7 +140,7 @@ CHANGES: list[tuple[str, Any, dict[str, str] | None, Rules]] = [
         {"amount_fen": "7777"},
         {*((f"I{rule}", P) for rule in (1, 2, 3, 4)), ALL},
     ),
-    # A settlement without a movement has neither an entry nor a receipt of that time.
+    # The settlement has another time than its entry and its receipt.
     (
         "shares",
         lambda p: packet_keys.share(p, 1),

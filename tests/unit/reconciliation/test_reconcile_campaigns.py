@@ -91,7 +91,7 @@ def test_a_correct_campaign_has_no_differences(fair: Fair, monkeypatch: pytest.M
     assert fair.draws(fair.cash)
     assert fair.draws(fair.cup)
     monkeypatch.setattr(unit_stock, "NOTED_MIN", 0)
-    fair.system.load_campaign("fair")  # It stores the unit up to which all are won.
+    fair.system.load_campaign("fair")  # This stores the unit up to which all units are won.
     assert any(pk.startswith("stock#") for pk, _ in fair.table("draws"))
 
     assert fair.differences() == []
@@ -155,7 +155,7 @@ def test_an_end_that_moved_without_the_money_of_its_prizes_is_found(fair: Fair) 
     before = system.campaigns.find_campaign("fair")
     assert before
     edited = replace(before, ends_at_ms=before.ends_at_ms + HOUR_MS, version=2)
-    # An edit that was interrupted before its prizes.
+    # The edit is interrupted before it reaches the prizes.
     assert system.campaigns.edit(edited, before)
     ((packet_id, _),) = fair.cash.packets
 
@@ -248,7 +248,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
         for difference in differences
         if difference.subject == "fair cash"
     )
-    # It is not queued, so it is also late.
+    # The claim is not queued, so its payout is also late.
     assert _subjects(differences) == {("I9", "fair cash"), ("I8", packet_id)}
 
 

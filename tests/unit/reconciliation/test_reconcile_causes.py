@@ -87,7 +87,7 @@ def test_a_row_of_the_audit_log_that_other_roles_can_put_is_not_a_cause(
     rows = [row for row in town.dynamo.tables["journal"].values() if row["kind"]["S"] == kind]
 
     for row in rows:
-        # Seven roles put rows, and none of them may put this attribute.
+        # Seven roles may write these rows, but none of them may write this attribute.
         assert row.pop("is_cause") == {"BOOL": True}
 
     assert rows

@@ -60,7 +60,7 @@ def _paid_out(town: PaymentSystem) -> Withdrawal:
 
 
 def _second(town: PaymentSystem, *, is_done: bool = False) -> tuple[Payment, dict[str, str]]:
-    """Pay a number twice; return the key of the second transaction's return."""
+    """Pay a payment twice; return it, and the key of the second transaction's return."""
     payment = town.pay_in("alice", 900)
     town.pay_again(payment)
     if is_done:
@@ -99,7 +99,7 @@ def test_a_payment_in_no_work_list_is_reported(town: PaymentSystem, status: str)
     _unlist(_row(town, payment_keys.payment(payment.number)))
 
     assert _told(town) == {("I8", f"payment:{payment.number}")}
-    # A closed one is watched for a day.
+    # A closed payment is watched for a day.
     assert bool(_told(town, DAY_MS)) is (status == "pending")
 
 

@@ -1,8 +1,6 @@
-"""FakeDynamo conflicts as DynamoDB's documentation says.
-
-"Transactional conflicts in DynamoDB" and the API's pages of TransactWriteItems, TransactGetItems
-and PutItem: a call that conflicts with a TransactWriteItems on one of its items is refused, and
-how.
+"""FakeDynamo refuses calls that conflict with a transaction, as DynamoDB's documentation describes
+in "Transactional conflicts in DynamoDB" and on the API pages of TransactWriteItems,
+TransactGetItems and PutItem.
 """
 
 from collections.abc import Callable
@@ -85,7 +83,7 @@ def test_a_canceled_transaction_holds_nothing(client: FakeDynamo) -> None:
 def test_single_writes_on_a_held_item_are_refused(client: FakeDynamo) -> None:
     writes: list[Callable[[], object]] = [
         lambda: client.put_item(TableName=TABLE, Item=_wire(HELD)),
-        # The conflict wins over the condition, which is not evaluated.
+        # The conflict takes precedence over the condition, which is not evaluated.
         lambda: client.put_item(
             TableName=TABLE, Item=_wire(HELD), ConditionExpression="attribute_not_exists(pk)"
         ),

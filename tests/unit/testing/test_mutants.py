@@ -1,4 +1,4 @@
-"""Operators of the mutation tool: each makes the mutants that it claims, and tests catch them."""
+"""Operators of the mutation tool: each makes the mutants that it should, and tests catch them."""
 
 import shutil
 import subprocess
@@ -30,7 +30,7 @@ Resources:
 
 
 def _changed(operator: str, text: str) -> list[str]:
-    """Return the mutants that an operator makes of *text*."""
+    """Return the mutants that an operator makes from *text*."""
     changed, made = OPERATORS[operator], []
     tree: Any = load_grammar().parse(text)
     for module in _nodes(tree):

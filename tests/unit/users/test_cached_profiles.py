@@ -7,7 +7,7 @@ from testing.fakes import FakeClock
 
 
 class _Profiles:
-    """Profiles of every user whose id begins with "n"; stores the requested ids."""
+    """Profiles of every user whose id begins with "n"; records the requested ids."""
 
     def __init__(self) -> None:
         self.requests: list[list[str]] = []
