@@ -1,5 +1,6 @@
 """Comparison of a restored table with the live one, and recovery of lost rows."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
@@ -7,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from redpacket.platform.restored import RESTORED
 from redpacket_cli.failures import Exit
 from redpacket_cli.session import an_id, session_of
 
@@ -30,7 +32,8 @@ def restore(
 ) -> None:
     """Compare a restored table with the live one. Live rows that differ are never overwritten.
 
-    After a withdrawal is restored, the provider is queried before it is asked to pay.
+    A restored row causes no events. After a withdrawal is restored, the provider is queried before
+    it is asked to pay.
     """
     from redpacket_cli import corrections
 
@@ -76,7 +79,8 @@ def _compare(
     )
     for page in pages:
         for start in range(0, len(page["Items"]), _ROWS_MAX):
-            rows = {_key(row, names): row for row in page["Items"][start : start + _ROWS_MAX]}
+            some = map(_unmarked, page["Items"][start : start + _ROWS_MAX])
+            rows = {_key(row, names): row for row in some}
             live_rows = _read(client, live, names, list(rows.values()))
             for key, row in rows.items():
                 if live_rows.get(key) not in (row, asked_first(row)):
@@ -89,7 +93,8 @@ def _read(client: Any, live: str, names: list[str], rows: list[_Row]) -> dict[_K
     live_rows: dict[_Key, _Row] = {}
     while pending:
         answer = client.batch_get_item(RequestItems=pending)
-        live_rows |= {_key(row, names): row for row in answer["Responses"].get(live, [])}
+        some = map(_unmarked, answer["Responses"].get(live, []))
+        live_rows |= {_key(row, names): row for row in some}
         pending = answer["UnprocessedKeys"]
     return live_rows
 
@@ -103,6 +108,10 @@ def asked_first(row: _Row) -> _Row:
     if not work.startswith("transfer-"):
         return row
     return {**row, "work_pk": {"S": f"look-{work.removeprefix('transfer-')}"}}
+
+
+def _unmarked(row: _Row) -> _Row:
+    return {name: value for name, value in row.items() if name != RESTORED}
 
 
 def _key(row: _Row, names: list[str]) -> _Key:
@@ -120,6 +129,8 @@ def _noted(
     state, row = difference
     if state == "missing" and is_put_back:
         condition = "attribute_not_exists(pk)"
-        client.put_item(TableName=live, Item=asked_first(row), ConditionExpression=condition)
+        restored = {RESTORED: {"N": str(time.time_ns() // 1_000_000)}}
+        item = {**asked_first(row), **restored}
+        client.put_item(TableName=live, Item=item, ConditionExpression=condition)
         state = "put back"
     return {"state": state, "key": " ".join(_key(row, names))}

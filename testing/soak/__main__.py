@@ -154,6 +154,7 @@ def main() -> int:
         "violations": len(watch.violations),
         "slow_answers": watch.slow,
         "errors_5xx_unexplained": len(unexplained),
+        "errors_5xx_unexplained_before": len(watch.unexplained(is_old=True)),
         "errors_5xx": len(watch.failures),
         "missing": missing,
         "naive": dict(agreement.naive),

@@ -24,10 +24,10 @@ class Mirror:
         self._stack, self._operator = stack, crowd.operator
         self._path = f"/admin/webhooks/{WEBHOOK}"
 
-    def put(self, *, is_on: bool = True) -> None:
-        """Create the webhook, or turn it off or on."""
+    def put(self) -> None:
+        """Create the webhook, or save it again."""
         url = f"{self._stack.receiver}/events/{WEBHOOK}"
-        body = {"url": url, "events": EVENTS, "is_on": is_on}
+        body = {"url": url, "events": EVENTS, "is_on": True}
         told = expect(self._operator.ask("PUT", self._path, body))
         if secret := told.get("secret"):
             with client(self._stack.receiver) as receiver:

@@ -143,6 +143,7 @@ class Troubles:
                     self.rotate_keys()
                     self.watch.faults["keys rotated"] += 1
                 self.stack.deploy(sources, PreviousPacketIdKeys=self._packet_id_keys)
+                self.watch.is_old = sources != places.ROOT
                 if rotates:
                     self._switch(("send",), is_on=True)
             self._until(self._answers)
@@ -218,11 +219,8 @@ class Troubles:
             with person.busy:
                 rename(self.crowd, person, chance)
         with self.watch.fault("tables restored"), self.crowd.profiles:
-            self._switch(MOVES_MONEY[:5], is_on=False)
-            self._until(self.mirror.is_drained, 120)
-            self._switch(MOVES_MONEY[5:], is_on=False)
+            self._switch(MOVES_MONEY, is_on=False)
             self._schedules(enable=False)
-            self.mirror.put(is_on=False)
             for table in tables:
                 self.lost[table] = self._lose(table, f"before-{suffix}-{table}", chance)
                 self._put_back(f"before-{suffix}-{table}", table)
@@ -233,7 +231,6 @@ class Troubles:
             if told := self.cli("reconcile")["differences"]:
                 self.watch.violated(f"reconciliation after the restore: {told}")
             self._schedules(enable=True)
-            self.mirror.put()
             self._switch(MOVES_MONEY, is_on=True)
 
     def _lose(self, table: str, backup: str, chance: random.Random) -> int:

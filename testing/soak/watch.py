@@ -50,12 +50,16 @@ class Failure:
     code: str
     began_at: float
     ended_at: float
+    is_old: bool
+    """Whether the earlier release answered."""
 
 
 @dataclass
 class Watch:
     """Counts of a soak; threads share it."""
 
+    is_old: bool = True
+    """Whether the earlier release is deployed, with which a soak begins."""
     requests: int = 0
     slow: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -83,7 +87,8 @@ class Watch:
             self.requests += 1
             self.slow += now - began_at > SLOW_S
             if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-                self.failures.append(Failure(path, status, code, began_at, now))
+                failure = Failure(path, status, code, began_at, now, self.is_old)
+                self.failures.append(failure)
 
     @contextmanager
     def fault(self, kind: str) -> Iterator[None]:
@@ -101,12 +106,13 @@ class Watch:
         with self._lock:
             self._windows.append((kind, began_at, time.monotonic() + GRACE_S))
 
-    def unexplained(self) -> list[Failure]:
-        """Return the 5xx answers that no active fault explains."""
+    def unexplained(self, *, is_old: bool = False) -> list[Failure]:
+        """Return this or the earlier release's 5xx answers that no active fault explains."""
         return [
             failure
             for failure in self.failures
-            if not any(
+            if failure.is_old is is_old
+            and not any(
                 began_at <= failure.ended_at
                 and failure.began_at <= ended_at
                 and re.search(CAUSES[kind], failure.path)

@@ -11,6 +11,7 @@ from redpacket.events.model.events import EventType
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.dynamodb import keys
 from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
+from redpacket.platform.restored import RESTORED
 from testing.builders import a_campaign, a_prize
 from testing.events.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.fakes import Away
@@ -62,6 +63,28 @@ def test_events_of_a_packet_have_the_order_of_its_sequence() -> None:
     assert sum(event["data"]["amount_fen"] for event in claimed) == 200
     assert told[-1]["data"]["claimed_fen"] == 200
     assert events.aside == []
+
+
+def test_a_restored_row_causes_no_events_until_it_changes() -> None:
+    events = EventSystem()
+    receiver = events.receiver("shop")
+    packet = events.system.send(count=2, total_fen=200)
+    events.system.grab(packet, "bob")
+    events.run()
+    shares = events.system.dynamo.tables["shares"]
+    rows = {key: row for key, row in shares.items() if key[1].startswith(keys.SHARE_PREFIX)}
+
+    def restore(mark: dict[str, dict[str, str]]) -> int:
+        for key, row in rows.items():
+            del shares[key]
+            shares[key] = row | mark
+        return events.announce()
+
+    assert restore({}) == 1
+    assert restore({RESTORED: {"N": "1"}}) == 0
+    events.system.settle()
+    events.run()
+    assert types(receiver) == ["packet.sent", "packet.claimed", "claim.settled"]
 
 
 def test_a_packet_that_ends_early_is_closed_and_not_emptied() -> None:

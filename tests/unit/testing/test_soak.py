@@ -36,11 +36,13 @@ def test_only_a_fault_that_can_cause_it_explains_a_5xx(fault: str | None, unexpl
     watch = Watch()
     began_at = time.monotonic()
 
-    watch.answered("/packets", began_at, 503, "unavailable")
+    for watch.is_old in (True, False):
+        watch.answered("/packets", began_at, 503, "unavailable")
     if fault:
         watch.noted(fault, began_at)
 
-    assert len(watch.unexplained()) == unexplained
+    for is_old in (True, False):
+        assert len(watch.unexplained(is_old=is_old)) == unexplained
 
 
 def test_a_forgetful_handler_sees_another_key_at_each_repeat() -> None:

@@ -13,14 +13,20 @@ from redpacket.packets.dynamodb import items, keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, withdrawal_of
 from redpacket.platform.dynamodb.client import from_wire
+from redpacket.platform.restored import RESTORED
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:
-    """Parse a record; return None if its row causes no events. Raises for a malformed row."""
+    """Parse a record; return None if its row causes no events. Raises for a malformed row.
+
+    The insertion of a restored row repeats old events, but later changes of the row cause new ones.
+    """
     images = record["dynamodb"]
     if "NewImage" not in images:
         return None
     after = from_wire(images["NewImage"])
+    if "OldImage" not in images and RESTORED in after:
+        return None
     read = _reader(after)
     if read is None:
         return None
