@@ -43,7 +43,7 @@ DUE = 100_000
 PARTITION_WRITE_UNITS = 1_000
 TABLE_UNITS_QUOTA = 40_000
 EDGE_RPS = 250_000
-"""Maximum requests per second for a CloudFront distribution."""
+"""Maximum number of requests per second to a CloudFront distribution."""
 IN_FLIGHT = 120_000
 """Maximum number of an SQS queue's messages that are received but not yet deleted."""
 REQUESTS_PER_CONCURRENCY = 10

@@ -120,7 +120,7 @@ def replace_between(path: Path, begin: str, end: str, text: str) -> None:
 
 
 def machine() -> str:
-    """Describe this machine by the properties that affect speed, without names."""
+    """Describe this machine by the properties that affect speed, without its host name."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.exists() else ""
     processor = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)

@@ -60,7 +60,7 @@ def server_costs_us(server: Server, contenders: Iterable[Contender]) -> Figures:
 
 
 def send(client: redis.Redis, next_call: Callable[[], Call], calls: int, expected: str) -> None:
-    """Make calls in pipelines; each answer must begin with *expected*."""
+    """Make calls in pipelines. Each answer must begin with *expected*."""
     for sent in range(0, calls, PIPELINE):
         pipeline = client.pipeline(transaction=False)
         for _ in range(min(PIPELINE, calls - sent)):
@@ -118,7 +118,7 @@ def speeds(costs_us: Figures) -> dict[str, float]:
 
 
 def loaded(client: Client, share_count: int) -> str:
-    """Load a packet that opens at once, and return the key of its hash."""
+    """Load a packet that is already open, and return the key of the packet's hash."""
     now_ms = int(time.time() * 1000)
     packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)
     packet = replace(packet, expires_at_ms=now_ms + DAY_MS)

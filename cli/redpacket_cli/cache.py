@@ -1,4 +1,4 @@
-"""Commands to the stack's cache."""
+"""Command that queries the stack's cache directly."""
 
 import re
 import socket

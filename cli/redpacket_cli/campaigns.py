@@ -108,7 +108,7 @@ def plan_rain(
     seconds: Annotated[int, typer.Option(help="Length of a round.", min=5)] = 20,
     rounds: Annotated[int, typer.Option(help="Number of rounds, 30 seconds apart.", min=1)] = 1,
     packets: Annotated[
-        int, typer.Option(help="Packets in each round; 0: as many as the quota covers.", min=0)
+        int, typer.Option(help="Packets in each round. 0 plans as many as the quota covers.", min=0)
     ] = 0,
     key: Key = "",
 ) -> None:
@@ -200,7 +200,7 @@ def import_audience(
     ] = "keep",
     parallel: Annotated[int, typer.Option(help="Number of parallel calls.", min=1, max=16)] = 4,
     is_replaced: Annotated[
-        bool, typer.Option("--replace", help="Empty the list first; the campaign must be off.")
+        bool, typer.Option("--replace", help="Empty the list first. The campaign must be off.")
     ] = False,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:

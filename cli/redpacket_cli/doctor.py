@@ -65,7 +65,7 @@ def doctor(
 
 
 def _made(check: Callable[[Session], Iterator[Finding]], session: Session) -> Iterator[Finding]:
-    """Yield the findings of a check; a check that could not run does not stop the others."""
+    """Yield the findings of a check. A check that can't run does not stop the others."""
     subject = check.__name__.removeprefix("_").replace("_", " ")
     try:
         yield from check(session)

@@ -35,7 +35,7 @@ def write_csv(file: Path, texts: Iterable[str]) -> int:
 
 
 def write_xlsx(file: Path, columns: Sequence[str], items: Iterable[Item]) -> int:
-    """Write a sheet with ids as text, sums as numbers and times as times; return the row count.
+    """Write a sheet with ids as text, sums as numbers and times as times. Return the row count.
 
     Times are in the terminal's time zone, as in tables. Raises Failure.
     """

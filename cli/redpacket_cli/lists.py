@@ -30,7 +30,7 @@ approvals = typer.Typer(
 )
 
 PAGE_ITEMS = 100
-"""Maximum items in a page of the API."""
+"""Maximum number of items in a page of the API."""
 
 To = Annotated[
     Path,
@@ -339,7 +339,7 @@ def _save(session: Session, write: Callable[[Path], int], to: Path) -> None:
 
 
 def _csv(session: Session, api: Api, path: str, filters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the header once, then the lines of each page; report progress on standard error."""
+    """Yield the header once, then the lines of each page. Report progress on standard error."""
     cursor, count, is_first = None, 0, True
     while True:
         query = {**_given(filters), "limit": PAGE_ITEMS, "cursor": cursor}

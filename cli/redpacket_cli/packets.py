@@ -68,7 +68,7 @@ def deposit(
     key: Key = "",
     is_for_campaigns: Annotated[
         bool,
-        typer.Option("--for-campaigns", help="Reserve the account for campaigns; it must be new."),
+        typer.Option("--for-campaigns", help="Reserve the account for campaigns. It must be new."),
     ] = False,
     case: Annotated[
         str, typer.Option(help="Case that the deposit settles; each case accepts only one deposit.")
@@ -94,10 +94,10 @@ def send(
     passphrase: Annotated[str, typer.Option(help="Text that claimers must enter.")] = "",
     opening: Annotated[str, typer.Option(help="one_step or two_step.")] = "",
     expires_in_s: Annotated[
-        int, typer.Option(help="Seconds until expiry; 0: the deployment's setting.", min=0)
+        int, typer.Option(help="Seconds until expiry. 0 uses the deployment's setting.", min=0)
     ] = 0,
     starts_at: Annotated[
-        str, typer.Option(help="Start time with a zone; earlier grabs are rejected.")
+        str, typer.Option(help="Start time with a zone. Earlier grabs are rejected.")
     ] = "",
     user: As = "",
     user_token: UserToken = "",
@@ -213,7 +213,7 @@ def watch(
     packet_id: PacketId,
     every_s: Annotated[float, typer.Option("--every", help="Seconds between polls.", min=0.1)] = 1,
     looks: Annotated[
-        int, typer.Option(help="Number of polls; 0: until the packet is empty.", min=0)
+        int, typer.Option(help="Number of polls. 0 polls until the packet is empty.", min=0)
     ] = 0,
 ) -> None:
     """Watch a packet until it is emptied: counts, rate, time left, and a plot.

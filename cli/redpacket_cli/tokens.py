@@ -26,7 +26,7 @@ def keep_token(client_id: str, token: str, lives_s: float) -> None:
     with suppress(OSError, RuntimeError):
         file = _file(client_id)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # mkstemp creates the file with mode 600; readers see the old file or the complete new one.
+        # mkstemp creates the file with mode 600. Readers see the old file or the complete new file.
         descriptor, new = tempfile.mkstemp(dir=file.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8") as target:
             json.dump({"token": token, "ends_at_s": time.time() + lives_s}, target)

@@ -1,6 +1,6 @@
 /** Detects that a reader returns to stale data, with Back or after the page was hidden. */
 
-/** Milliseconds that a page must be hidden before its data is reloaded. */
+/** Milliseconds for which a page must be hidden before its data is reloaded. */
 const HIDDEN_MS = 20_000;
 
 /** Calls *listener* at each return. Returns a function that stops this. */

@@ -13,7 +13,7 @@ async function visit(aheadMs: number) {
   ageMs = 0;
   mock.method(Date, "now", () => SERVER_MS + aheadMs + ageMs);
   const { now, noteTime } = (await import(`../src/now.ts?${Math.random()}`)) as typeof import("../src/now.ts");
-  /** Simulates a request. The server answers after *thereMs*; the answer takes *backMs* to return and is *oldMs* old. */
+  /** Simulates a request. The server answers after *thereMs*. The answer takes *backMs* to return, and is *oldMs* old. */
   const ask = (thereMs: number, backMs: number, headers: Record<string, string> = {}, oldMs = 0) => {
     const askedAtMs = ageMs;
     ageMs += thereMs;

@@ -47,9 +47,9 @@ export interface Ask {
 
 export interface ClientOptions {
   base: string;
-  /** Returns the current token; undefined sends requests without one. */
+  /** Returns the current token, or undefined to send requests without a token. */
   token: () => string | undefined;
-  /** Gets a new token when the API refuses the current one; undefined if that is impossible. */
+  /** Gets a new token when the API refuses the current token. Returns undefined if that is impossible. */
   renew?: () => Promise<string | undefined>;
   fetch?: typeof fetch;
   /** Waits. Tests replace it. */

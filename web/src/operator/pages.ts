@@ -7,10 +7,10 @@ export interface Page<Row> {
   next: string | null;
 }
 
-/** Maximum pages to read at once. A page may be short or empty without being the last. */
+/** Maximum number of pages to read until new rows arrive. A page may be short or empty without being the last. */
 const READS_MAX = 10;
 export const CSV_LIMIT = 100;
-/** Maximum pages that a browser saves. Use the command line for longer lists. */
+/** Maximum number of pages that a browser saves. Use the command line for longer lists. */
 export const CSV_PAGES_MAX = 1000;
 
 /** Returns the URL of a list with the non-empty values of *query*. */

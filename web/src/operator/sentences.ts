@@ -109,7 +109,7 @@ export function changesView(recorded: readonly Change[], isOpen = false): Templa
   </details>`;
 }
 
-/** Maximum characters of a value before it is shortened. An import lists hundreds of users in one value. */
+/** Number of characters above which a value is shortened. An import lists hundreds of users in one value. */
 const SHORT_MAX = 300;
 
 function linesOf(changes: readonly Change[]) {

@@ -1,4 +1,4 @@
-/** Chinese reasons why a withdrawal waits. redpacket/payments/use_cases/explain_withdrawal.py has the English ones. */
+/** Chinese for the reasons why a withdrawal waits, from redpacket/payments/use_cases/explain_withdrawal.py. */
 
 export const WAITS: Record<string, string> = {
   "the provider to cancel the transfer, as the user asked": "等待支付渠道按用户的要求撤销转账",

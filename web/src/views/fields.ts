@@ -26,7 +26,7 @@ export function markFields(root: ParentNode, { code, errors }: Problem): boolean
   return first !== undefined;
 }
 
-/** Shows *problem* at *field* and focuses it; "" clears it. Returns whether the field is valid. */
+/** Shows *problem* at *field* and focuses the field. "" clears the problem. Returns whether the field is valid. */
 export function markField(field: Field, problem: string): boolean {
   told.get(field)?.();
   if (!problem) return field.reportValidity();

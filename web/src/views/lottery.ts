@@ -26,7 +26,7 @@ type Tab = "wheel" | "scratch" | "my_prizes";
 
 const REPEATS = 12;
 const TABS: Tab[] = ["wheel", "scratch", "my_prizes"];
-/** Maximum pages of draws to search for won prizes. */
+/** Maximum number of pages of draws to search for won prizes. */
 const PAGES_MAX = 20;
 
 export class Lottery extends View {

@@ -305,7 +305,7 @@ export class Send extends View {
     `;
   }
 
-  /** Two options if the balance is too low: pay for the packet directly, or top up. */
+  /** Renders two options if the balance is too low: pay for the packet directly, or top up. */
   #shortage(isBusy: boolean) {
     const isFromBalance = (this.draft.pay_with ?? "balance") === "balance";
     const leftFen = (this.balanceFen ?? Infinity) - (totalFenOf(this.draft) ?? 0);

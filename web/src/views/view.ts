@@ -131,7 +131,7 @@ export function atMost(max: number) {
   };
 }
 
-/** Shows *problem* at the field *name* of a form; "" clears it. Returns whether the field is valid. */
+/** Shows *problem* at the field *name* of a form. "" clears the problem. Returns whether the field is valid. */
 export function checked(form: EventTarget | null, name: string, problem: string): boolean {
   return markField((form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement, problem);
 }
