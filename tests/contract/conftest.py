@@ -1,7 +1,7 @@
 """Fixtures of the contract suites.
 
-The ledger's scenarios run on the fake and on the emulator. The payment suites run each gateway's
-adapter over HTTP. Its counterparty starts once, and its data is deleted before each test.
+The ledger's scenarios run on the fake and on the emulator. The payment suites run each provider's
+adapter over HTTP. Each simulated provider starts once, and loses its data before each test.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
 
 @pytest.fixture(scope="session")
 def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatSide]:
-    """Return WeChat Pay, simulated by the fake gateway."""
+    """Yield WeChat Pay, simulated by the fake gateway."""
     with a_wechat_side(tmp_path_factory.mktemp("gateway")) as side:
         yield side
 
@@ -46,7 +46,7 @@ def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatS
 def running_host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Side]:
-    """Return the simulated wallet of an embedding app, or the one under test by `wallet-check`."""
+    """Yield the simulated wallet of an embedding app, or the wallet that `wallet-check` tests."""
     own: Side | None = request.config.stash.get(OWN_WALLET, None)
     if own:
         yield own
@@ -76,9 +76,7 @@ def memory() -> Side:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a scenario with each provider that it requests, and in memory if its module declares
-    so.
-    """
+    """Run a scenario with each provider, and in memory if its module sets IN_MEMORY_TOO."""
     if "side" in metafunc.fixturenames:
         in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []
         sides = ["wechat", "host", *in_memory]
@@ -89,6 +87,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def side(request: pytest.FixtureRequest) -> Side:
-    """Return one provider of `pytest_generate_tests`."""
+    """Return a provider that `pytest_generate_tests` chose."""
     chosen: Side = request.getfixturevalue(request.param)
     return chosen

@@ -1,4 +1,4 @@
-"""Tables of the template on the fake and on the emulator, and a ledger on them."""
+"""The template's tables on the fake and on the emulator, and a ledger that uses them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,7 +79,7 @@ def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @cache
 def _motos_client() -> Any:
-    """Return a client that moto answers inside its mock, with empty tables."""
+    """Return a client inside moto's mock, with empty tables."""
     client = boto3.session.Session().client(
         "dynamodb", region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test"
     )
@@ -89,7 +89,7 @@ def _motos_client() -> Any:
 
 @dataclass
 class Books:
-    """Adapters under test, and a view of all their rows."""
+    """Adapters under test, and a view of all rows that they write."""
 
     client: Any
     ledger: DynamoLedger

@@ -30,7 +30,7 @@ GATED: list[tuple[dict[str, Any], type[Rejected]]] = [
 
 
 class Insider:
-    """Attacker who writes the cache of one system."""
+    """Attacker who may write to one system's cache."""
 
     def __init__(self, cache: OperatorCache) -> None:
         self.cache = cache

@@ -1,4 +1,4 @@
-"""Suite for lists of users: in memory, on the emulator, and on a real cache."""
+"""Suite for lists of users: in memory, on the emulator, and with a real cache."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -62,7 +62,7 @@ class Office:
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
     with a_client(request.param, request) as client:
         yield Office(client)
-        # Tables of the emulator outlive a test, and other tests compare their sums.
+        # The emulator's tables outlive a test, and other tests compare the sums in them.
         assert not some_books(client).ledger_state().differences()
 
 
@@ -103,7 +103,7 @@ def test_the_use_of_a_list_is_returned_with_the_campaign_and_its_snapshot(office
         assert snapshot
         assert (stored.audience_mode, snapshot.audience_mode) == (mode, mode)
         versions.append(snapshot.version)
-        # An approval of the campaign's earlier version is refused.
+        # Each edit raises the version, so an approval of an earlier version is refused.
         assert stored.version == campaign.version + len(versions)
     assert versions == [2, 3]
 
@@ -160,7 +160,7 @@ def test_a_claim_is_durable_only_for_eligible_users(
 
 
 class Copies:
-    """Both caches that use a list."""
+    """The two caches that use a list of users."""
 
     def __init__(self, audiences: AudienceCache, quotas: Quotas) -> None:
         self.audiences, self.quotas = audiences, quotas

@@ -34,7 +34,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 REGION = "us-east-1"
 TIMEOUT_S = 0.3
 EMULATOR_TIMEOUT_S = 10.0
-"""Seconds. A write with a late answer is repeated, and finds its own row."""
+"""Seconds. After a shorter timeout, a retried write would find the row that it wrote itself."""
 
 Connect = Callable[[str, str], Any]
 Reach = Callable[[str], Any]
@@ -75,7 +75,7 @@ def made_by(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def connect(made_by: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """Connect to a failing service."""
-    # Skip the delay of both clients before a retry, which after throttling averages half a second.
+    # Skip both clients' delay before a retry, which averages half a second after throttling.
     monkeypatch.setattr("time.sleep", lambda _: None)
     with ExitStack() as made:
         yield lambda service, url: made.enter_context(closing(made_by(service, url)))
@@ -317,7 +317,7 @@ class _Ledger:
         self.tokens: set[str] = set()
 
     def commit(self, call: Call) -> Says:
-        """Return DynamoDB's answer."""
+        """Return the answer that DynamoDB would give."""
         if call.arguments["ClientRequestToken"] in self.tokens:
             return Says()
         rows = {each["Put"]["Item"]["pk"]["S"] for each in call.arguments["TransactItems"]}

@@ -1,4 +1,4 @@
-"""Commands to one server when connections break, or servers hang, end, or are replaced."""
+"""Commands to one server when connections break, or the server hangs, ends, or is replaced."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ def test_a_late_answer_is_not_returned_for_another_command(start: Callable[..., 
         cache.ask("GET", "rp:first")
     took_s = time.monotonic() - began_at
     server.thaw()
-    time.sleep(1)  # the client pauses calls to the server
+    time.sleep(1)  # meanwhile, the client sends no calls to the server
 
     assert cache.ask("GET", "rp:second") == "second"
     assert 2 * TIMEOUT_S <= took_s < 2 * TIMEOUT_S + 0.2

@@ -63,7 +63,7 @@ def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
 
         def start_behind(**options: str | int) -> Server:
             front = next(left)
-            # Announce the TLS port, to clients and in MOVED.
+            # The server announces the TLS port to clients and in MOVED answers.
             server = start(**options, cluster_announce_port=front.port)
             _make_user(server, "+cluster|slots", "+asking")
             front.target = server.port
@@ -193,7 +193,7 @@ def test_a_cluster_is_found_and_used_over_tls(
     for _ in range(8):
         _use_everything(cluster_client)
 
-    # The client called every node, and the first node also for the map.
+    # The client called every node, at least one of them for the slot map.
     assert all(front.count for front in fronts)
     cluster_client.close()
 

@@ -42,13 +42,13 @@ def access_rules(name: str = "FunctionsUser") -> list[str]:
 
 @pytest.fixture
 def functions(cache: OperatorCache) -> Iterator[ServerClient]:
-    """Return a client with only the functions' permissions."""
+    """Yield a client with only the functions' permissions."""
     yield from _client_of(cache, access_rules())
 
 
 @pytest.fixture
 def readers(cache: OperatorCache) -> Iterator[ServerClient]:
-    """Return a client with the permissions of functions that load nothing."""
+    """Yield a client with the permissions of functions that load nothing."""
     yield from _client_of(cache, access_rules("ReadersUser"))
 
 
@@ -98,7 +98,7 @@ def test_the_user_can_run_all_commands_that_a_packet_needs(
     claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache)
     claim_cache.load(packet, [], is_new=True)
-    # A script may read which server this is.
+    # The script has permission to read the server's run id.
     assert claim_cache.has_all_claimers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
         claim_cache.grab(packet.packet_id, user)

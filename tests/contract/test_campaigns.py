@@ -341,7 +341,7 @@ def test_a_claim_over_the_quota_has_no_effect(office: Office) -> None:
     assert list_shares(office.packets, second.packet_id) == []
     assert office.packets.find_share_of(second.packet_id, "ann") is None
     assert office.claims.count_claims(campaign.campaign_id, "ann") == 1
-    # A repeat does not count twice, each user has their own quota, and it can be raised.
+    # A retry does not count twice, each user has a separate quota, and the quota can be raised.
     assert record(a_claim(first, 3, "ann"), quota) == "user_has_share"
     assert record(a_claim(second, 1, "bob"), quota) == "recorded"
     assert record(a_claim(second, 2, "ann"), replace(quota, count_max=2)) == "recorded"
@@ -375,7 +375,7 @@ def test_an_edit_of_the_window_moves_open_packets_once_and_the_newest_edit_wins(
     assert not any(windows.move(packet_id, older) for packet_id in ids)
     assert not windows.move(closing.packet_id, newer)
     assert not windows.move(a_packet().packet_id, newer)
-    # A load and its confirmation may have read the old end.
+    # A load, or the write that confirms it, may have read the old end.
     office.packets.mark_loaded(unloaded)
 
     for packet_id in ids:

@@ -1,5 +1,5 @@
-"""Claim refusals that the cache decides without the ledger: one suite for the fake and a real
-server.
+"""Refusals of claims that the cache decides without the ledger: one suite for the fake and for a
+real server.
 """
 
 import time
@@ -23,7 +23,7 @@ from testing.fakes import FakeClock, FakeShards
 from testing.platform.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
-"""More claims than one call of the load script accepts."""
+"""Number of claims that is larger than one call of the load script accepts."""
 
 
 @pytest.fixture(params=["fake", "redis"])
@@ -284,7 +284,7 @@ def test_after_a_failover_only_ledger_loads_are_certain(pair: tuple[Server, Serv
     promoted.load(later, [], is_new=True)
     assert _knows(promoted, later)
 
-    # The first server returns with the data of the second, and with the same run id as before.
+    # The first server returns with the second server's data and with its own earlier run id.
     first.admin.replicaof(HOST, second.port)
     _follows(first, second)
     first.admin.replicaof("NO", "ONE")

@@ -1,4 +1,4 @@
-"""One suite for every chat connector, on a platform as strict as its documentation."""
+"""One suite for every chat connector, with simulated platforms as strict as their documentation."""
 
 import dataclasses
 import time
@@ -22,7 +22,7 @@ SENT = "/hongbao 8.88 5"
 
 @pytest.fixture(params=["telegram", "lark", "pigeon"])
 def chat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Joined]:
-    """Connect each connector of the registry, and one more, to its platform."""
+    """Connect each connector of the registry, and a third one, to its simulated platform."""
     line = registry_line()
     monkeypatch.setitem(ConnectorName._member_map_, "PIGEON", line)
     monkeypatch.setitem(ConnectorName._value2member_map_, "pigeon", line)

@@ -1,6 +1,6 @@
-"""Suite for the claim cache and the quotas, in memory and on a real server.
+"""Suite for the claim cache and the quotas, in memory and with a real server.
 
-The random scenario compares all answers; tests of use cases state the correct ones on the fake.
+The random scenario compares all answers with the fake's, which the tests of use cases check.
 """
 
 import random
@@ -155,7 +155,7 @@ def test_the_owner_of_a_share_sees_that_the_packet_is_closed(claim_cache: ClaimC
 
     before = claim_cache.grab(packet.packet_id, "ann")
     claim_cache.close(packet.packet_id)
-    # Shortly after a claim, a process calls only the script.
+    # Wait, because shortly after a claim, a process calls only the script.
     _pass_time(claim_cache, 110)
     after = claim_cache.grab(packet.packet_id, "ann")
 
@@ -240,7 +240,7 @@ def test_the_count_of_a_quota_expires_after_a_day(cache: OperatorCache) -> None:
 
 
 class _Scenario:
-    """Random calls to the fake and to a real server, which must give the same answers."""
+    """Random calls to the fake and to a real server, both of which must give the same answers."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self.random = random.Random(seed)
@@ -254,7 +254,7 @@ class _Scenario:
         self.outcomes: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
 
     def forget(self) -> None:
-        """Clear the process caches: no answer here may depend on them."""
+        """Clear the process caches, because no answer here may depend on them."""
         inner: list[ShardCache] = [self.fake, RedisShards(self.cache, PUBLISHED_SEEDS)]
         self.sides = [ShardedClaims(cache, clock=self.clock) for cache in inner]
 
@@ -336,7 +336,7 @@ class _Scenario:
         return lambda side: side.load(packet, shares)
 
     def _outcome(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        """Make a claim durable that the cache may lack."""
+        """Record a claim in the ledger that the cache may lack."""
         outcomes = self.outcomes[packet.packet_id]
         free = {*range(1, packet.terms.count + 1)} - outcomes.keys()
         share_no = self._held(packet, user)
@@ -345,7 +345,7 @@ class _Scenario:
         return self._ask(packet, user)
 
     def _evict(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
-        """Delete a shard of a packet, like a server that lost its memory."""
+        """Delete one of a packet's shards, as if the server had lost its memory."""
         cache_id = self.random.choice(self._caches_of(packet))
         if self.random.random() < 0.1:
             self.fake.caches.pop(cache_id, None)
@@ -397,7 +397,7 @@ class _Scenario:
 def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
     named = outcome.terms if outcome.share_no else ""
     facts = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.shard
-    # An owner is not refused, so no caller checks certainty.
+    # Owners are not refused, so no caller checks `is_certain` for them.
     return *facts, named, outcome.share_no or outcome.is_certain
 
 

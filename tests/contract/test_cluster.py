@@ -1,4 +1,4 @@
-"""Claim cache in cluster mode, with the special cases of its client."""
+"""Claim cache in cluster mode, with the special cases of the cluster client."""
 
 import time
 from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_an_unserved_slot_is_not_reported_as_an_unreachable_cluster(
 
 
 def _a_packet_of_each(cluster: Cluster, claim_cache: RedisShards) -> dict[int, Packet]:
-    """Return a loaded packet for each port that has slots."""
+    """Return a loaded packet for each server that owns slots, keyed by the server's port."""
     packets: dict[int, Packet] = {}
     while len(packets) < 2:
         packet = _loaded(claim_cache)
@@ -145,7 +145,7 @@ def test_a_hanging_server_is_tried_twice_and_the_others_continue(
     finally:
         hanging.thaw()
     wait_for(cluster.is_up, "the cluster")
-    time.sleep(1)  # the client pauses calls to the server
+    time.sleep(1)  # meanwhile, the client sends no calls to the server
     assert claim_cache.grab(packets[hanging.port].packet_id, "ann").share_no == 1
 
 
@@ -163,7 +163,7 @@ def test_a_promoted_replica_is_found_while_its_primary_lives_and_afterwards() ->
         _ask(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
         assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
-        # A client with only the primary's address.
+        # This client knows only the primary's address.
         late = RedisShards(_client(cluster.servers[1].port), PUBLISHED_SEEDS)
         late.grab(packet.packet_id, "cat")
         primary.kill()

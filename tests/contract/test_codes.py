@@ -1,4 +1,4 @@
-"""Suite for codes of prizes: in memory, on moto, and on the emulator."""
+"""Suite for prize codes: in memory, on moto, and on the emulator."""
 
 import itertools
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Office:
         self.dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
         self.codes = DynamoCodes(self.dynamo)
         self.draws = DynamoDraws(self.dynamo)
-        # Tables of the emulator outlive a test.
+        # The emulator's tables outlive a test.
         self.campaign_id = f"codes-{next(_numbers)}-{id(self)}"
 
     def add(self, *codes: str, prize_id: str = "tea") -> int:

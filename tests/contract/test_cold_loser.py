@@ -1,4 +1,4 @@
-"""Imports in a losing user's cold start: only the modules that a loss needs.
+"""Imports during the cold start of a refused grab: only the modules that a refusal needs.
 
 `make bench ONLY=cold` measures the milliseconds; this test finds the module that causes an import.
 """
@@ -34,7 +34,7 @@ answer = handler(json.load(sys.stdin), None)
 print(json.dumps([answer, sorted(sys.modules)]))
 """
 
-# redis imports asyncio and its own asynchronous half: docs/adr/0009.
+# The package redis imports asyncio and its asynchronous client: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
     *("regex", "opencc", "pypinyin", "rapidfuzz", "http.client", "redpacket.platform.aws.client"),
@@ -60,7 +60,7 @@ USE_CASES = {
         )
     ),
 }
-"""Modules that a grab may import; other handlers have their own use cases."""
+"""Modules that a grab may import. Other use cases belong to other handlers."""
 
 
 def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:

@@ -30,7 +30,7 @@ def cloud() -> Iterator[Cloud]:
 
 
 class Ledger:
-    """Client that can hold an item during another call."""
+    """Client, and a function that holds an item during a call."""
 
     def __init__(self, client: Any, hold: Callable[[Callable[[], Any]], Any]) -> None:
         self.client = client
@@ -111,7 +111,7 @@ def test_a_plain_read_does_not_conflict(ledger: Ledger) -> None:
 
 
 def test_the_adapter_retries_after_a_conflict(ledger: Ledger) -> None:
-    # The emulator holds the item for longer than the minimum duration of six attempts.
+    # The emulator holds the item for longer than six attempts take without pauses.
     dynamo = Dynamo(lambda: ledger.client, TABLE_NAMES, pause_s=lambda _: time.sleep(0.1))
     row = {"pk": f"mine-{time.monotonic_ns()}", "sk": "row"}
 
@@ -122,7 +122,7 @@ def test_the_adapter_retries_after_a_conflict(ledger: Ledger) -> None:
             lambda: dynamo.transact([put(TABLE, row), update(TABLE, HELD, "ADD n :one", one=1)])
         )
 
-    # The write was committed before, so the condition of a second write fails.
+    # The first write was committed, so the condition of a second write fails.
     with pytest.raises(TransactionCanceled):
         dynamo.transact([put(TABLE, row)])
 

@@ -1,6 +1,6 @@
-"""Suite for the draw cache, in memory and on a real server.
+"""Suite for the draw cache, in memory and with a real server.
 
-The random scenario compares all answers; tests of use cases state the correct ones on the fake.
+The random scenario compares all answers with the fake's, which the tests of use cases check.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Lottery:
         return self.claim_cache.draw(self.ask(user_id, point, draw_id))
 
     def units(self, times: int, user_id: str = "ann") -> list[int]:
-        """Draw some times; 0 is a miss."""
+        """Draw *times* times; return the unit numbers, in which 0 is a miss."""
         return [self.draw(user_id).unit_no for _ in range(times)]
 
     def rule(self, **rules: int) -> None:
@@ -222,7 +222,7 @@ def test_one_of_many_callers_loads(lottery: Lottery) -> None:
 
 
 class _Scenario:
-    """Random calls to the fake and to the server, which must give the same answers."""
+    """Random calls to the fake and to a server, both of which must give the same answers."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self._random = random.Random(seed)
@@ -285,7 +285,7 @@ class _Scenario:
         assert real == fake
         if real.odds and not real.is_repeat:
             assert real.prize_id == choose(real.odds, ask.point)
-            # The ledger's own check of the cache's decision.
+            # The ledger checks the cache's decision in this way.
             assert could_be(real, self._fake.snapshots["spring"], ask.point)
             self.decided.append((real.odds, ask.point, real.prize_id))
 
@@ -299,7 +299,8 @@ class _Scenario:
         if self._asks:
             ask = self._random.choice(self._asks)
             # Drop all days. A scenario loads more than once per millisecond, so revisions run ahead
-            # of the clock, and a new lottery could have the revision of one day's odds.
+            # of the clock. Otherwise, a new lottery could get the same revision as an earlier day's
+            # odds.
             for claim_cache, day in product(self._caches, self._days):
                 claim_cache.drop(replace(ask, day=day))
 
@@ -364,8 +365,8 @@ console.log(JSON.stringify({ count: cases.length, wrong: wrong.slice(0, 3) }));
 def test_every_implementation_of_the_odds_decides_10_000_draws_alike(
     cache: OperatorCache,
 ) -> None:
-    """Build the odds in the script and the fake, check the choice in Python, and repeat it in
-    TypeScript.
+    """The script and the fake build the odds. Python checks each choice, and TypeScript
+    repeats it.
     """
     decided: list[tuple[str, int, str | None]] = []
     for seed in count(1_000):

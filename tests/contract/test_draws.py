@@ -70,13 +70,13 @@ class Fair:
         return self.write(prize)
 
     def write(self, prize: lottery.Prize, request: Request | None = None) -> lottery.Prize:
-        """Put a prize into the current version of the campaign."""
+        """Write a prize at the campaign's current version."""
         written = self.prizes.put_prize(prize, self.snapshot(), request=request)
         assert written
         return written
 
     def cash(self, *counts: int, amount_fen: int = 88, **changes: Any) -> lottery.Prize:
-        """Put a cash prize with a packet of *count* shares each."""
+        """Put a cash prize, with a packet for each of *counts*."""
         packets = [self.funded("cash", count, amount_fen) for count in counts]
         held = tuple((packet.packet_id, packet.terms.count) for packet in packets)
         changes |= {"kind": lottery.PrizeKind.PACKET, "total": sum(counts), "packets": held}
@@ -181,7 +181,7 @@ def _fair(client: Any) -> Fair:
 
 @pytest.fixture(params=KINDS)
 def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
-    """Return a fixture, and check its whole ledger after the test."""
+    """Yield the adapters, and check the whole ledger after the test."""
     with a_client(request.param, request) as client:
         yield _fair(client)
         tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments")
@@ -514,7 +514,8 @@ def test_a_once_per_user_prize_is_won_once_per_user(fair: Fair) -> None:
     second = fair.won(prize, 2, day_no=1, day=NEXT_DAY)
 
     assert fair.record(second) is lottery.RecordDrawStatus.WON_BEFORE
-    # This condition is checked before the unit's, because another unit would not help.
+    # This condition is checked before the condition on the unit, because another unit would not
+    # help.
     assert fair.record(replace(second, unit_no=1)) is lottery.RecordDrawStatus.WON_BEFORE
 
     assert fair.player(day=NEXT_DAY) == lottery.Player()
@@ -720,7 +721,7 @@ def test_a_request_puts_a_prize_once_and_stores_the_result(fair: Fair) -> None:
     assert fair.write(after, request) == after
     later = fair.write(replace(after, total=9, version=3))
 
-    # Later changes of the prize do not affect the answer to a repeat.
+    # Later changes of the prize do not affect the answer to a retry.
     assert fair.prizes.find_put(request) == after
     assert fair.write(replace(later, total=12, version=4), request) == after
     assert fair.snapshot().prizes == (later,)

@@ -101,8 +101,8 @@ DRAWS = 25_000
 
 
 def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
-    """Make one draw for each of many users, and yield the script's answers. The script runs a
-    thousand times in a call, because the client would take most of the time.
+    """Make one draw for each of many users, and yield the script's answers. Each call runs the
+    script a thousand times, because separate calls would spend most of the time in the client.
     """
     shebang, _, script = read_script("draw_prize").partition("\n")
     many = f"""{shebang}
@@ -161,7 +161,7 @@ def test_the_script_chooses_exactly_as_python_does(cache: OperatorCache, seed: i
     weights = [int(entry.rpartition(":")[2]) for entry in odds.partition("|")[0].split(",")]
     total = sum(weights) + int(odds.partition("|")[2])
 
-    # The points around every border between two prizes.
+    # Try the points around every border between two prizes.
     borders = [sum(weights[:no]) * 2**POINT_BITS // total for no in range(len(weights) + 1)]
     near = {border + shift for border in borders for shift in (-2, -1, 0, 1, 2)}
     points = sorted(point for point in near if 0 <= point < 2**POINT_BITS)

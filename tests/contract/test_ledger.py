@@ -47,7 +47,7 @@ YEAR = year_of(NOW_MS)
 
 @contextmanager
 def _replaced(books: Books, table: str, row: dict[str, Any]) -> Iterator[None]:
-    """Put a row that no function may write, and remove it afterwards."""
+    """Put a row that no function may write; afterwards, restore the earlier row or delete it."""
     key = to_wire({name: row[name] for name in ("pk", "sk")})
     before = books.client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
     books.client.put_item(TableName=table, Item=to_wire(row))
@@ -310,7 +310,7 @@ def test_a_request_in_progress_differs_from_a_locked_balance() -> None:
 
 
 class _Held(FakeDynamo):
-    """Rows that another transaction holds for as long as the test requires."""
+    """DynamoDB in which another transaction holds some rows for as long as the test requires."""
 
     held: Collection[str] = ()
 
@@ -451,7 +451,9 @@ def test_an_unknown_packet_is_not_closed(books: Books) -> None:
 
 @pytest.fixture(params=["fake", "moto"])
 def bare_books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """Return a ledger without receipts; not on the emulator's tables, which other tests share."""
+    """Yield a ledger without receipts, but not on the emulator's tables, which other tests
+    share.
+    """
     with a_client(request.param, request) as client:
         books = some_books(client, has_receipts=False)
         yield books
@@ -484,7 +486,7 @@ def test_writes_permitted_to_the_public_functions_never_make_a_share_payable_aga
         TableName="shares", Key=to_wire(packet_keys.share(packet.packet_id, 1)), ConsistentRead=True
     )["Item"]
 
-    # An update with the attributes that template.yaml allows.
+    # An attacker can make this update with the attributes that template.yaml allows.
     with _replaced(bare_books, "shares", {**from_wire(before), **written}):
         assert bare_books.ledger.settle([a_settlement(forged)], PAID_MS + 1) == {forged.ref}
 

@@ -1,4 +1,4 @@
-"""Suite for limits, in memory and on a real server."""
+"""Suite for limits, in memory and with a real server."""
 
 import time
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class _RealClock:
 
 @dataclass
 class Counter:
-    """Limits under test, and their clock."""
+    """Limits under test, and the clock that they use."""
 
     limits: Limits
     clock: Clock
@@ -121,7 +121,8 @@ def test_unspent_allowance_of_a_group_remains_and_is_still_checked(counter: Coun
 
     assert free == [0] * 9
     assert spent == [0, 0]
-    # The limiter also refuses a call that would use no attempt, because it cannot recognize one.
+    # The limiter also refuses a call that would use no attempt, because it cannot know this in
+    # advance.
     assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
     assert counter.take("late-True", slow) == 0
 

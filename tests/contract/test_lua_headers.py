@@ -1,4 +1,4 @@
-"""Header of each script: it documents exactly the returned answers, in the same order."""
+"""Each script's header documents exactly the answers that the script returns, in the same order."""
 
 import re
 
@@ -19,7 +19,7 @@ def _documented(name: str) -> list[str]:
 
 
 def _returned(name: str) -> list[str]:
-    # A single letter is a state of lib/state, not a status.
+    # A single letter is a state from lib/state, not a status.
     matches = re.findall(r"return (?:or_owned\([\w, ]+)?'(\w{2,})", read_script(name))
     return list(dict.fromkeys(matches))
 
@@ -88,7 +88,7 @@ def test_keys_contain_no_user_ids(name: str) -> None:
     header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
 
     for line in re.findall(r"^KEYS\[\d+\].*$", header, re.MULTILINE):
-        # Names and types of our keys; user ids are arguments.
+        # The header gives each key's type and name; user ids are arguments.
         assert re.search(r"  (HASH|ZSET|STRING)  .* rp:\S*\{.+\}", line), line
 
 

@@ -119,7 +119,7 @@ def test_a_partial_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) 
     cache.hset(keys.claim_cache(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
 
     assert claim_cache.grab(packet.packet_id, "new").status == "packet_not_loaded"
-    # Without a state, the rules of the claim are unknown.
+    # Without a state, the script does not know the rules for claims.
     assert claim_cache.grab(packet.packet_id, "user-2").status == "packet_not_loaded"
 
 
@@ -225,7 +225,7 @@ def test_a_packet_whose_key_never_expires_gives_out_nothing(cache: OperatorCache
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
 
-    # The key's remaining lifetime indicates the packet's state: no operator may read it.
+    # Scripts read the packet's end from the key's remaining lifetime, which PERSIST removes.
     cache.persist(keys.claim_cache(packet.packet_id))
 
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1

@@ -1,4 +1,6 @@
-"""Operators in a user pool: the command, the template's function, and their tokens."""
+"""Operators in a user pool: the command that adds them, the template's function, and their
+tokens.
+"""
 
 from typing import Any
 
@@ -56,7 +58,7 @@ def test_an_added_operator_signs_in_with_the_scopes_of_their_roles(cloud: Cloud,
 def _register(
     cloud: Cloud, pool: str, email: str, *, is_confirmed: bool, is_verified: bool
 ) -> None:
-    """Register an account like a stranger with the operator's address."""
+    """Register an account, as a stranger can with an operator's address."""
     cognito = cloud.aws("cognito-idp")
     client = cognito.create_user_pool_client(UserPoolId=pool, ClientName="page")["UserPoolClient"]
     cognito.sign_up(ClientId=client["ClientId"], Username=email, Password=PASSWORD)
@@ -108,7 +110,7 @@ def test_an_existing_account_becomes_an_operator_only_if_confirmed(cloud: Cloud,
     command(cloud, pool, *add, "--yes")
 
     user = cognito.admin_get_user(UserPoolId=pool, Username=email)
-    # The person who registered it may know its password.
+    # The stranger who registered the account may know its password.
     assert user["UserStatus"] == "RESET_REQUIRED"
     assert {"Name": "nickname", "Value": "Ann"} in user["UserAttributes"]
     assert email in _operators(cloud, pool)

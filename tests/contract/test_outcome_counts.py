@@ -36,7 +36,7 @@ def test_lines_of_several_processes_are_added_up(
                 cloudwatch.put_metric_data(Namespace=namespace, MetricData=[datum])
 
     assert counts.count(1) == {"packet_emptied": 2, "won": 1}
-    # Answers are cached for a minute, because each queried metric costs money.
+    # Answers are cached for a minute, because CloudWatch charges for each queried metric.
     assert counts.count(24) == {}
     clock.at_ms += 60_000
     assert counts.count(24) == {"packet_emptied": 2, "won": 1}

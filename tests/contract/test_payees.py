@@ -55,7 +55,7 @@ class Rows:
         return str(row["user_id"]) if row and "user_id" in row else None
 
     def interposed(self, do: Callable[[], None]) -> DynamoPayees:
-        """Return payees whose first transaction follows another caller's."""
+        """Return a repository that runs *do* just before its first transaction."""
         client, pending = self.client, [do]
 
         class Interposed:

@@ -1,4 +1,4 @@
-"""Suite for the books of payments and withdrawals, on the fake and on the emulator."""
+"""Suite for payment and withdrawal rows, on the fake and on the emulator."""
 
 import itertools
 import secrets
@@ -47,7 +47,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
         system = InMemorySystem()
         system.dynamo = client
         system.stand_on(client)
-        # Tables of the emulator outlive a test.
+        # The emulator's tables outlive a test, so each test has its own ids.
         system._ids = itertools.count(secrets.randbelow(10**12))
         town = PaymentSystem(system, dynamo=Dynamo(lambda: client, TABLE_NAMES))
         town.ids = itertools.count(secrets.randbelow(10**12) * 1000)

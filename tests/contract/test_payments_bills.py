@@ -23,7 +23,7 @@ IN_MEMORY_TOO = True
 
 
 def _at_noon(side: Side) -> str:
-    """Set the clock to tomorrow's noon in Beijing, because today has other scenarios' payments."""
+    """Set the clock to noon tomorrow in Beijing, because today has other scenarios' payments."""
     day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
     side.advance(DAY_MS - day_ms + 12 * HOUR_MS)
     return statement_day(side.now_ms())
@@ -195,7 +195,7 @@ def test_a_file_with_another_hash_is_not_read(wechat: WeChatSide) -> None:
 def test_a_statement_in_preparation_is_not_available(wechat: WeChatSide) -> None:
     day = _at_noon(wechat)
     _paid(wechat, 100)
-    # It is three in the morning.
+    # It is now three in the morning.
     wechat.advance(15 * HOUR_MS)
 
     assert wechat.payments_in.read_statement(day) is None

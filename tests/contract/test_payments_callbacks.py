@@ -120,7 +120,7 @@ def test_a_replayed_callback_is_too_old(side: Side) -> None:
     (received,) = side.inbox.wait_for(1)
 
     assert _refused(side, received)
-    # The signature is valid; only its age is wrong.
+    # The signature is valid, but too old.
     assert side.payments_in.query(number).state is OrderState.PAID
 
 
@@ -244,7 +244,7 @@ def test_callbacks_with_either_key_of_wechat_are_accepted_during_a_rotation(
         _callbacks_of(replace(old, api_v3_key=new.api_v3_key)).read(
             received.headers, received.body, now_ms
         )
-    # Calls use the first key.
+    # Calls to the provider are signed with the first key.
     client = WeChatClient(
         replace(
             old,
@@ -381,7 +381,7 @@ def test_both_secrets_of_the_wallet_are_valid_during_a_rotation(host: Side, text
 
 
 def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
-    """Reject a wallet's answer as a callback, although both have the same secret."""
+    """A wallet signs answers and callbacks with the same secret, but an answer is no callback."""
     told: list[tuple[dict[str, str], bytes]] = []
     client = host.payments_in._client  # type: ignore[attr-defined]
     true = client._http_client.post
@@ -419,7 +419,7 @@ def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
 def test_a_transfer_names_its_merchant_under_either_field_name(
     wechat: WeChatSide, name: str
 ) -> None:
-    """Public clients of the same page use different names."""
+    """Public client libraries disagree on the name of this field."""
     keys = GatewayKeys.of(wechat.keys_folder)
 
     def told_to(mch_id: str) -> Received:

@@ -1,4 +1,4 @@
-"""Fake provider and wallet: as strict as the real ones, with separate books."""
+"""Fake provider and wallet, which are as strict as real ones and keep separate books."""
 
 import json
 import time
@@ -25,7 +25,7 @@ PATH = "/v3/fund-app/mch-transfer/transfer-bills"
 
 
 def _signed(side: WeChatSide, path: str, body: dict[str, Any] | None) -> httpx.Request:
-    """Return a signed request of the library, for a test to change and send."""
+    """Return a request that the library signed, for a test to change and send."""
     from wechatpayv3.utils import build_authorization
 
     core = side.client._pay._core
@@ -246,7 +246,7 @@ def test_only_their_owner_can_read_the_keys(wechat: WeChatSide) -> None:
 
 
 def _until_known(side: Side, order: TransferOrder) -> TransferState:
-    """Repeat the same number until its state is final, like a use case."""
+    """Retry the transfer with the same number until its state is final, as a use case does."""
     for _ in range(20):
         try:
             side.payments_out.transfer(order)
@@ -259,7 +259,9 @@ def _until_known(side: Side, order: TransferOrder) -> TransferState:
 
 
 def test_concurrent_repeats_pay_each_number_once(side: Side) -> None:
-    """A tenth of the calls time out after paying, a twentieth before; callbacks may repeat."""
+    """A tenth of the calls time out after paying, and a twentieth before; callbacks may be
+    repeated.
+    """
     consent: str = a_number()
     if isinstance(side, WeChatSide):
         side.authorizations.ask(consent, side.account("alice"), "alice")

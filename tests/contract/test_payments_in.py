@@ -1,4 +1,4 @@
-"""Payments: the same scenarios against each provider's adapter, over HTTP to fake processes."""
+"""Payments: the same scenarios for each provider's adapter, over HTTP to simulated providers."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_a_number_with_another_content_is_not_executed(side: Side) -> None:
     order = side.order(amount_fen=2_000)
     side.payments_in.order(order)
 
-    # WeChat answers that the number is used; in process, this is a mistake that fails the test.
+    # WeChat answers that the number is used; the in-process simulator raises an AssertionError.
     try:
         again = side.payments_in.order(side.order(number=order.number, amount_fen=3_000))
     except (Unavailable, AssertionError):
@@ -244,7 +244,7 @@ def test_refunds_never_exceed_the_payment(side: Side) -> None:
     side.payments_in.refund(_refund(paid, 1_500))
     too_much = _refund(paid, 501)
 
-    # WeChat Pay does not sign its refusal; the host does.
+    # WeChat Pay does not sign this refusal; the host's wallet does.
     if side.channel is ProviderName.WECHAT:
         with pytest.raises(Unavailable):
             side.payments_in.refund(too_much)

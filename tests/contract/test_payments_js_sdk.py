@@ -40,7 +40,7 @@ def _lent(answer: httpx.Response) -> dict[str, Any]:
 
 
 def _is_signed(side: WeChatSide, signed: JsSignature, url: str) -> bool:
-    """Check *signed* like WeChat's client, with the current ticket."""
+    """Check *signed* as WeChat's client does, with the current ticket."""
     ticket = _lend_ticket(side, _lend_token(side)["access_token"])["ticket"]
     return signed["signature"] == signature_of(ticket, signed["nonce"], signed["timestamp"], url)
 

@@ -1,4 +1,4 @@
-"""Payouts: the same scenarios against each provider's adapter, over HTTP to fake processes."""
+"""Payouts: the same scenarios for each provider's adapter, over HTTP to simulated providers."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def _awaiting(side: Side) -> TransferOrder:
 
 
 def _consent(side: Side) -> str:
-    """Return the number of a consent by alice."""
+    """Let alice consent to transfers; return the number of her consent."""
     number = a_number()
     if isinstance(side, WeChatSide):
         side.authorizations.ask(number, side.account("alice"), "alice")
@@ -81,8 +81,8 @@ def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.payments_out.transfer(order)
 
-    # WeChat Pay answers that the number exists; the host's wallet does not answer. In process, it
-    # is a mistake of the use cases that fails the test.
+    # WeChat Pay answers that the number exists; the host's wallet does not answer. The in-process
+    # simulator raises an AssertionError.
     if isinstance(side, WeChatSide):
         again = side.payments_out.transfer(replace(order, amount_fen=900))
         assert again.state is TransferState.PROCESSING
@@ -239,7 +239,7 @@ def test_a_revoked_consent_is_a_distinct_refusal(side: Side) -> None:
 
     assert (transfer.state, transfer.refusal) == (TransferState.REFUSED, Refusal.NOT_AUTHORIZED)
     assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
-    # Under a new number, the user must confirm again.
+    # With a new number, the user must confirm again.
     assert side.payments_out.transfer(side.transfer()).state is not TransferState.REFUSED
 
 

@@ -1,4 +1,4 @@
-"""Keys, users' names and bodies: no log and no error contains them."""
+"""No log and no error contains keys, users' names, or bodies of requests."""
 
 import logging
 import re
@@ -129,7 +129,9 @@ def test_the_library_is_given_no_logger(wechat: WeChatSide) -> None:
 def test_the_library_still_reads_the_gateway_address_from_the_expected_place(
     wechat: WeChatSide, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fail first if a rename would send a test's requests to the real provider."""
+    """The client refuses to start if the library renames this attribute; otherwise, a test could
+    call the real provider.
+    """
     assert wechat.client._pay._core._gate_way == wechat.fake.url
 
     class Renamed:

@@ -1,7 +1,7 @@
-"""Calls of the handlers to AWS: the translated policies allow each one, item by item.
+"""Handlers' calls to AWS: the template's IAM policies allow each call, item by item.
 
-The handlers run on a real cache and an in-memory ledger. A small evaluator of IAM's rules judges
-each recorded call; it knows what DynamoDB sends for each item of a transaction.
+The handlers use a real cache and an in-memory ledger. A small evaluator of IAM's rules judges each
+recorded call; it knows what DynamoDB asks IAM for each item of a transaction.
 """
 
 import json
@@ -144,7 +144,7 @@ SECRETS = {
 
 @dataclass
 class Recorder:
-    """Recorder in place of the containers' clients; it stores each handler's calls."""
+    """Stand-in for the containers' clients that records each handler's calls."""
 
     requests: set[Access] = field(default_factory=set)
     dynamo: FakeDynamo = field(default_factory=FakeDynamo)
@@ -167,7 +167,7 @@ class Recorder:
             return getattr(self.dynamo, operation)(**arguments)
         if service == "sqs":
             name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
-            # A batch needs the permission to send one message.
+            # A batch needs the same permission as a single message.
             action = operation.removesuffix("_batch").title().replace("_", "")
             self._add(f"sqs:{action}", STACK.arn(name))
             bodies = [arguments.get("MessageBody")]
@@ -192,7 +192,7 @@ class Recorder:
         return self._signed(operation, arguments)
 
     def _stored(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Answer as the bucket of pictures."""
+        """Answer as the bucket for pictures."""
         arn, key = STACK.arn("PicturesBucket"), arguments.get("Key")
         assert arguments["Bucket"] == STACK.ref("PicturesBucket")
         self._add("s3:ListBucket", arn)  # Without it, S3 answers 403 for a missing object.
@@ -219,7 +219,7 @@ class Recorder:
         self._add(f"states:{operation.title().replace('_', '')}", resource)
         has_ended = arguments.get("statusFilter") == "SUCCEEDED"
         executions = [{"name": "00"}] if has_ended else []
-        # An execution without events.
+        # The execution has no events.
         return {"executions": executions, "status": "RUNNING", "output": "{}", "events": []}
 
     def _queried(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class Recorder:
         return query_id
 
     def _signed(self, operation: str, arguments: dict[str, Any]) -> dict[str, bytes]:
-        """Answer as the key of the log."""
+        """Answer as the public log's KMS key."""
         assert arguments["KeyId"] == STACK.ref("LogKey")
         signer, is_sign = FakeSigner(), operation == "sign"
         self._add("kms:Sign" if is_sign else "kms:GetPublicKey", STACK.arn("LogKey"))
@@ -250,7 +250,9 @@ class Recorder:
         return {"Signature": signer.sign(message), "PublicKey": signer.public_key()}
 
     def _invoked(self, payload: bytes) -> bytes:
-        """Run the function that another one invokes, with its own name."""
+        """Run OrderFunction when another function invokes it, and record its calls under its own
+        name.
+        """
         asking, self.function = self.function, "OrderFunction"
         answer = _handler("order")(json.loads(payload), _Context())
         self.function = asking
@@ -338,7 +340,7 @@ class Handlers:
         self.call("expire", {})
 
     def reconcile(self) -> None:
-        """Start a run, and take its steps as the state machine does."""
+        """Start a reconciliation run, and execute its steps as the state machine does."""
         self.operate("POST /admin/reconcile")
         self.operate("GET /admin/reconcile/{run_id}", run_id="00")
         run = Run("00", time.time_ns() // 1_000_000 + MOVING_MS)
@@ -375,7 +377,7 @@ class Handlers:
         assert self.call("transfer", {"Records": records}) == {"batchItemFailures": []}
 
     def _taken(self, *, is_claim: bool) -> list[str]:
-        """Return and deliver the messages of one of the two queues."""
+        """Take the messages of one of the two queues, and return them."""
         sent = self.recorder.messages
         ours = [each for each in sent if "kind" in json.loads(each)]
         taken = [own for own in ours if (json.loads(own)["kind"] == SETTLE) == is_claim]
@@ -403,7 +405,7 @@ class Handlers:
         assert len(self.call("chat", {"Records": cards})["batchItemFailures"]) == 1
 
     def talk(self, user: int, chat_id: int, **update: Any) -> Any:
-        """Let a member of Telegram write or tap."""
+        """Let a Telegram user write a message or tap a button."""
         member = {"from": {"id": user, "first_name": f"m{user}"}}
         chat = {"chat": {"id": chat_id, "type": "supergroup", "title": "Team"}}
         if tap := update.pop("data", None):
@@ -421,11 +423,11 @@ class Handlers:
         return self.call("transfer", {"task": task})
 
     def extend_log(self) -> None:
-        """Call the log's function by the schedule, which finds waiting commitments and appends
-        them.
+        """Call the log's function as the schedule does, so that it appends the waiting
+        commitments.
         """
         assert self.call("log", {})["is_signed"]
-        # By then, the stream names entries that already have their places.
+        # Later, the stream names entries that already have their places in the log.
         record = {"dynamodb": {"Keys": {"pk": {"S": id_hash_of("newyear")}}}}
         assert self.call("log", {"Records": [record]})["appended_count"] == 0
 
@@ -442,7 +444,7 @@ CHAT_SECRET = make_secret("http://127.0.0.1")
 
 
 class _Telegram(HttpClient):
-    """Platform that answers the bot, and limits its second edit."""
+    """Chat platform that answers the bot, and throttles the bot's second edit."""
 
     def __init__(self) -> None:
         self._edits = 0
@@ -507,7 +509,7 @@ GIFT = {"kind": "equal", "total_fen": 100, "count": 1}
 
 
 def _restart(cache: OperatorCache) -> None:
-    """Run new processes against an empty cache."""
+    """Empty the cache, and forget all process state."""
     cache.flushall()
     _forget()
 
@@ -553,7 +555,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     time.sleep(max(1.1, (ends_at_ms + 100 - time.time_ns() // 1_000_000) / 1000))
     _restart(cache)
     handlers.sweep()
-    # Payouts are off for a while, and arriving messages are queued again.
+    # Switch payouts off for a while, so that arriving messages are queued again.
     handlers.operate("PUT /admin/switches/{name}", {"on": False, "reason": "a try"}, name="payout")
     _restart(cache)
     handlers.settle()
@@ -586,7 +588,9 @@ def _cover(handlers: Handlers, user: str = "ann") -> str:
 
 
 def _lose_messages(handlers: Handlers, order: dict[str, Any]) -> None:
-    """Let the sweep load a packet and store its cover, and queue claims again."""
+    """Change rows so that the sweep loads a packet, stores its cover, and queues its claims
+    again.
+    """
     covered = {**order, "cover_url": _cover(handlers)}
     packet_id = handlers.ask("POST /packets", body=covered)["packet_id"]
     packets, shares = (
@@ -622,7 +626,7 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     soon = {**drops, "starts_at_ms": starts_at_ms + 9_000, "total_fen": 100, "count": 1}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **drizzle)
     handlers.operate("POST /admin/campaigns/{campaign_id}/rains", soon, **drizzle)
-    # A round with this packet has a podium.
+    # Record a round with this packet, so that the page shows a podium.
     played = campaign_keys.rain("shower", f"{starts_at_ms:013d}#played")
     rounds = json.dumps([[starts_at_ms - 1, starts_at_ms, rain["packet_id"]]])
     row: Row = {**played, "rounds": rounds}
@@ -647,7 +651,7 @@ def _tell_of_the_log(handlers: Handlers, packet_id: str) -> None:
 
 
 def _tell_hosts(handlers: Handlers) -> None:
-    """Send all events to a receiver at which nothing listens."""
+    """Send all events to a receiver whose port is closed."""
     path = {"name": "shop"}
     target = {"url": f"http://{HOST}:9/events", "events": list(SUBSCRIBED)}
     handlers.operate("PUT /admin/webhooks/{name}", target, **path)
@@ -664,7 +668,7 @@ def _tell_hosts(handlers: Handlers) -> None:
 
 
 def _tell_of_listed_returns(handlers: Handlers) -> None:
-    """Resolve listed refunds that no one ordered: once outside, and once by a deposit."""
+    """Resolve two listed returns: one outside the system, and one by a deposit."""
     outside = {"by": "outside", "reference": "bank-1", "reason": "his"}
     handlers.operate("POST /admin/payments/returns", {**_listed_return(handlers)[0], **outside})
     named, amount = _listed_return(handlers)
@@ -706,7 +710,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.follow_notices()
     path = {"payment_id": number}
     assert handlers.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
-    # Make another payment, which is returned, and refunded in the provider's own console.
+    # Pay the same number again, which is returned, and refund a part in the provider's console.
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     handlers.ask("POST /gateway/wechat/callback", body=callback)
@@ -756,7 +760,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
 
 
 def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
-    """Let members of a group send and claim, also by words, and the group move."""
+    """Let a group's members send and claim, also by text messages; then move the group."""
     group, new_group = -100, -200
     path = {"connector": "telegram", "chat_id": str(group)}
     handlers.talk(1, group, text="/help")
@@ -795,7 +799,7 @@ def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:
 
 
 def _tell_of_an_erasure(handlers: Handlers) -> None:
-    """Erase a user who has every kind of data, once their account is empty."""
+    """Empty the account of a user who has every kind of data, and erase the user."""
     handlers.ask("POST /me/wechat", "hal", {"code": "code-hal"})
     handlers.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
     own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}
@@ -839,7 +843,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
 
 
 def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
-    """Let a claim automatically pay out the balance of its claimer."""
+    """Let a claim trigger an automatic payout of the claimer's balance."""
     handlers.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
     number = handlers.consents.requests[-1]
     handlers.gateway.agree(number)
@@ -857,7 +861,7 @@ def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
 
 
 def _tell_of_limits(handlers: Handlers) -> None:
-    # A refused send looks for an earlier one with its key.
+    # A refused send looks for an earlier send with the same key.
     refused = handlers.ask("POST /packets", body={"kind": "lucky", "total_fen": 2, "count": 3})
     assert refused["code"] == "split_impossible"
     for value in (9, None):
@@ -890,7 +894,7 @@ def _tell_of_a_campaign(
     order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
     rains = [handlers.ask("POST /packets", "operator", order, SCOPE)["packet_id"] for _ in range(3)]
     via = {"via": tokens["cat"]}
-    for packet_id in rains:  # There is one packet more than the user's quota.
+    for packet_id in rains:  # There is one packet more than the user's quota allows.
         handlers.ask("POST /packets/{packet_id}/grab", "bob", via, packet_id=packet_id)
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     cash = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
@@ -925,14 +929,14 @@ def _tell_of_a_campaign(
     _tell_of_winners(handlers, path)
     _tell_of_codes(handlers, plan)
     _tell_of_approvals(handlers, plan)
-    # Send the approved budget, and lower it in a second edit.
+    # Send the approved budget, and lower the budget in a second edit.
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
     handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
 def _tell_of_codes(handlers: Handlers, plan: dict[str, Any]) -> None:
-    """Add a code, let a user win it, and read it as the winner."""
+    """Add a code, let a user win it, and let the winner read it."""
     path = {"campaign_id": "vouchers"}
     plan = {**plan, "budget_fen": 0, "miss_weight": 0}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
@@ -950,10 +954,10 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     large = APPROVED_FEN
     path = {"campaign_id": "newyear"}
     prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
-    # A later end reads the packets of cash prizes.
+    # An edit to a later end reads the packets of cash prizes.
     budget = {**plan, "budget_fen": large, "ends_at_ms": plan["ends_at_ms"] + 60_000}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
-    # Large sums of cash are added before the start.
+    # This campaign starts later, because large sums of cash are added before the start.
     later = {"campaign_id": "later"}
     handlers.operate(
         edit, {**plan, "budget_fen": 0, "starts_at_ms": plan["ends_at_ms"] - 1}, **later
@@ -968,7 +972,7 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
         handlers.operate(edit + put, {**prize, "total": 51}, **later, prize_id="more"),
         handlers.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **later, prize_id="dear"),
     ]
-    # A repeat reads the first request.
+    # Each retry reads the first request.
     repeats = [
         handlers.operate("POST /admin/deposits", deposit, key="twice"),
         handlers.operate(edit, budget, campaign_id="newer"),
@@ -988,7 +992,7 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     assert handlers.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
     for number, approval_id in enumerate(others):
         answer = handlers.ask(f"{APPROVALS}/approve", "other", None, SCOPE, approval_id=approval_id)
-        # The stock of cash exceeds its operator's balance.
+        # The added stock of cash costs more than the operator's balance.
         assert answer["answered"] in ({200} if number < 4 else {402, 409, 422}), answer
 
 
@@ -1012,7 +1016,7 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
         assert decided["status"] == status
 
 
-# Permissions for paths that the scenario does not take, or from a statement that functions share.
+# Permissions that the scenario does not use, or that come from a statement shared by functions.
 UNUSED = """\
 ChatFunction.ClaimShare via
 DeliverFunction.KeepDeliveries last_success
@@ -1037,7 +1041,7 @@ WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 
 
 def _unused(accesses: set[Access]) -> set[str]:
-    """Return the rights in a statement that neither its function nor Lambda uses."""
+    """Return the granted permissions that neither the function nor Lambda itself uses."""
     granted = set()
     # Reconciliation confirms differences; this ledger has none.
     for function in {each.function for each in accesses} - {"ReconcileFunction"}:
@@ -1080,7 +1084,7 @@ OF_SOURCES = {
     *("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"),
     "dynamodb:ListStreams",
 }
-"""Actions that Lambda itself needs to read the queue or the stream of a function."""
+"""Actions that Lambda itself needs to poll a function's queue or stream."""
 
 
 def test_whom_a_queue_or_a_stream_calls_may_read_it() -> None:
@@ -1122,7 +1126,7 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
 
     assert granted == {
         ("AdminFunction", "dynamodb:Query"),
-        # Its stream names altered rows by their keys.
+        # The function reads the table's stream, which contains only keys of changed rows.
         ("AnnounceFunction", "dynamodb:ListStreams"),
         ("ReconcileFunction", "dynamodb:PutItem"),
         ("ApprovalFunction", "dynamodb:PutItem"),
@@ -1164,7 +1168,7 @@ def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
             partitions=frozenset({f"approval#{digits[0]}1"}),
         )
         for digit in "0123456789abcdef":
-            # The digit identifies the kind, and is part of the sealed id.
+            # The digit identifies the kind of approval, and is part of the sealed id.
             of_a_kind = replace(asks, partitions=frozenset({f"approval#{digit}1"}))
             assert may(STACK, of_a_kind) is (digit in digits)
         for decision in ("status", "is_applied", "decided_by"):

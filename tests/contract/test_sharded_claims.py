@@ -1,4 +1,4 @@
-"""Sharded packet on the in-memory claim cache."""
+"""Sharded packets on the in-memory claim cache."""
 
 import time
 from collections import Counter
@@ -50,7 +50,7 @@ class CountedClaimCache:
 
 @dataclass
 class Boards:
-    """Sharded claim cache, the cache below it, and the clock of its memory."""
+    """Sharded claim cache, the cache below it, and the clock that both use."""
 
     inner: ShardCache
     forget: Callable[[str], object]
@@ -256,7 +256,7 @@ def test_closing_ends_all_shards_but_keeps_claims(caches: Boards) -> None:
 
     for user_id, share_no in owners.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
-    # A late user gets this refusal even if only the user's own shard is empty.
+    # A late user gets this refusal even if only that user's shard is empty.
     for shard in range(PARTS):
         *_, late = _some(packet, shard, 6)
         assert caches.grab(packet, late) == ("packet_expired", None)

@@ -373,7 +373,7 @@ def test_a_row_that_is_set_aside_is_found_only_after_the_delay(books: Books) -> 
 
 @contextmanager
 def _a_stray(books: Books, at_ms: int) -> Iterator[Unreadable]:
-    """Put a row that is not a share into the work list, like an attacker."""
+    """Put a row that is not a share into the work list, as an attacker could."""
     stray = Unreadable(a_user_id("stray"), "row")
     row: dict[str, str | int] = {
         "pk": stray.pk,

@@ -1,6 +1,6 @@
-"""Ledger calls of many concurrent users: threads, the real use cases and a real cache.
+"""Ledger calls by many concurrent users: threads, the real use cases and a real cache.
 
-The Makefile runs this suite after the stacks, which would delay the loading thread.
+The Makefile runs this suite after the stacks' tests, because stacks would delay the loading thread.
 """
 
 import time
@@ -27,7 +27,7 @@ def test_after_a_flush_many_concurrent_users_cost_one_load(
 
     answers = rush(system, packet)
 
-    # In a process of 200 threads, the loading thread may run for longer than the others wait.
+    # In a process with 200 threads, the loading thread may run for longer than the others wait.
     answers["packet_emptied"] += answers.pop("unavailable", 0)
     assert answers == {"claimed": count, "packet_emptied": CROWD - count}
     # One load, and one search for owners that the emptied cache may have lost: each reads the

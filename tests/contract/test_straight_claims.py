@@ -21,7 +21,7 @@ from testing.platform.servers import OperatorCache
 
 @pytest.fixture(autouse=True)
 def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Extend the validity of the observation beyond the duration of a test."""
+    """Let an observation that a packet is open stay valid for longer than a test takes."""
     assert redis_shards._SEEN_OPEN_S <= 0.1
     monkeypatch.setattr(redis_shards, "_SEEN_OPEN_S", 60.0)
 
@@ -39,7 +39,7 @@ def _loaded(claim_cache: RedisShards, count: int = 10, **changes: Any) -> Packet
 
 @contextmanager
 def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
-    """Count the calls inside the block, without commands of scripts."""
+    """Count the calls inside the block, without the commands that scripts execute."""
     calls: Counter[str] = Counter()
     cache.config_resetstat()
     yield calls
@@ -102,8 +102,8 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
         other.grab(packet.packet_id, user_id)
 
     with _counted(cache) as calls:
-        # The claimer of the last share updates the process; a user who saw the packet open is
-        # refused once.
+        # `other` took the last share itself, so it needs only a read. `claim_cache` still expects
+        # an open packet, so its first grab also runs the script.
         assert other.grab(packet.packet_id, "dan").status == "packet_emptied"
     assert calls == {"hmget": 1}
     with _counted(cache) as calls:
@@ -120,7 +120,7 @@ def test_a_refusal_has_the_marks_of_the_current_state(cache: OperatorCache) -> N
     home = shard_id(packet.packet_id, 0)
     assert claim_cache.grab(home, "ann").is_certain
 
-    # The server returns alone, after the end; it may have lost owners in other shards.
+    # Only this shard is loaded again, after the end; owners in other shards may be lost.
     cache.delete(keys.claim_cache(home))
     closing = replace(packet, status=PacketStatus.CLOSING)
     claim_cache.load(closing, [], 0, is_whole=False)

@@ -30,7 +30,7 @@ OFF = SwitchState(
 
 @pytest.fixture(params=["store", *KINDS])
 def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
-    """Return another implementation, or the adapter on a new table."""
+    """Yield the fake, or the adapter on a table without switches."""
     if request.param == "store":
         yield FakeSwitchStore()
         return

@@ -36,7 +36,7 @@ from redpacket.platform.time_budget import time_budget
 from testing.in_memory_system import VARIABLES
 
 ANSWER_S_MAX = 9.5
-"""Maximum seconds to answer. The rest of ten is for a cold start and the network."""
+"""Maximum seconds to answer. The other 0.5 of ten seconds are for a cold start and the network."""
 
 ASK = """
 import json, runpy, sys, time
@@ -52,7 +52,7 @@ Call = Callable[[], object]
 
 @pytest.fixture
 def hole() -> Iterator[str]:
-    """Return the address of a server that accepts connections and never answers."""
+    """Yield the address of a server that accepts connections and never answers."""
     with closing(socket.create_server((HOST, 0), backlog=64)) as server:
         yield f"{HOST}:{server.getsockname()[1]}"
 
@@ -68,7 +68,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
 
 
 def _ask(hole: str, function: str) -> tuple[int, float]:
-    """Return a function's status in a new process, and its duration in seconds."""
+    """Call a function in a new process; return its status and its duration in seconds."""
     route, body = REQUESTS[function]
     event = {
         "routeKey": route,
@@ -173,7 +173,7 @@ def test_every_client_stops_with_the_request(
 ) -> None:
     for name, value in _variables(hole).items():
         if name.startswith("AWS_"):
-            monkeypatch.setenv(name, value)  # botocore reads no settings.
+            monkeypatch.setenv(name, value)  # botocore does not read our settings.
     call = prepare(hole)
     time_budget.begin(0.5)
     began_s = monotonic()

@@ -1,6 +1,6 @@
-"""Calls of a request in a warm function, counted at each service: cache, ledger, queue.
+"""Calls that one request makes in a warm function, counted at the cache, the ledger and the queue.
 
-The handlers run on a real Valkey and the emulator.
+The handlers run against a real Valkey server and the AWS emulator.
 """
 
 import json
@@ -171,7 +171,7 @@ def test_a_winner_costs_one_cache_call_one_transaction_and_one_message(
             assert handlers.grab(packet, user_id) == "claimed"
         spent_by_winner.append(spent)
 
-    # The process sees that a packet is open; from then on it calls only the script.
+    # The first grab shows the process that the packet is open; later grabs call only the script.
     assert [spent.cache for spent in spent_by_winner] == [
         {"HMGET": 1, "EVALSHA": 1},
         {"EVALSHA": 1},
@@ -183,7 +183,7 @@ def test_a_winner_costs_one_cache_call_one_transaction_and_one_message(
 
 
 def test_a_loser_costs_at_most_one_cache_call(handlers: Handlers) -> None:
-    # Every ten seconds, a process checks whether the cache is still the one that saw every claim.
+    # Every ten seconds, a process checks that the server is still the one that saw every claim.
     other, packet = handlers.send(count=1), handlers.send(count=1)
     for user_id in ("ann", "bob"):
         handlers.grab(other, user_id)
@@ -211,7 +211,7 @@ def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
     with handlers.counted() as spent:
         assert handlers.grab(packet, "ann") == "already_claimed"
 
-    # The script recognizes the user, and the repeat reads the ledger.
+    # The script recognizes the user, and the process then reads the share in the ledger.
     assert spent.cache == {"HMGET": 1, "EVALSHA": 1}
     assert spent.aws == {"dynamodb.GetItem": 2}
 
@@ -233,7 +233,7 @@ def test_a_full_batch_is_settled_in_transactions_of_ten(
 
     assert not spent.cache
     assert spent.aws == {
-        "dynamodb.BatchGetItem": 3,  # one each for shares, packets, and claimers' rows
+        "dynamodb.BatchGetItem": 3,  # one each for the shares, the packets, and the claimers' rows
         "dynamodb.TransactWriteItems": BATCH_MAX // CLAIMS_PER_TRANSACTION,
     }
 
