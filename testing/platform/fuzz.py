@@ -157,7 +157,7 @@ BEYOND_SCHEMA = (
     # Lists of users, won goods, and targets of events.
     (re.compile("remove"), re.compile(r"\d+ of them are also in add. List each user once")),
     (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),
-    (re.compile("unit"), re.compile("is cash, paid automatically. Name goods|is a code.*")),
+    (re.compile("unit"), re.compile("is cash, which is paid automatically.*|is a code.*")),
     (re.compile("url"), re.compile("must be an address of this deployment's page")),
     (re.compile("add"), re.compile("requires a prize of kind code, not .*")),
     (re.compile("url"), re.compile("the address must be a https URL .*|http is only .*|Port .*")),

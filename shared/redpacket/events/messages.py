@@ -58,5 +58,5 @@ def read_delivery(body: str) -> Delivery:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidRequest.of("message", "is not a delivery") from error
     if not NAME.fullmatch(name):
-        raise InvalidRequest.of("message", "names no webhook")
+        raise InvalidRequest.of("message", "has no valid webhook name")
     return Delivery(name, event, first_at_ms)

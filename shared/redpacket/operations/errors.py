@@ -13,7 +13,7 @@ class SwitchNotFound(Rejected):
 
 
 class AllowanceMoved(Contended):
-    """The operator moved money to the same subject concurrently. Try again."""
+    """Another move of money was counted concurrently. Try again."""
 
 
 class NotAsApproved(VersionConflict):

@@ -45,7 +45,7 @@ class SwitchStore(Protocol):
         """Set one limit; None restores its default."""
 
     def fix_unit(self) -> None:
-        """Fix the unit of account before money moves. Raises Unavailable if a fixed one differs."""
+        """Fix the unit before money moves. Raises Unavailable if another unit is fixed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ class _Talk:
         if not chats.find_card(packet_id):
             record = self.ports.cards.read_record(packet_id)
             if record is None:
-                raise InvariantViolated(f"{packet_id} was sent, and has no row")
+                raise InvariantViolated(f"{packet_id} was sent but has no row")
             card = render_card(record, chat.language, ports=self.ports.cards)
             message_id = self.connector.post(message.chat_id, card, packet_id)
             place = PostedCard(packet_id, self.name, message.chat_id, message_id, chat.language)

@@ -80,7 +80,7 @@ class Event:
     def __post_init__(self) -> None:
         """Raise ValueError for a time without a text form; such an event would block later ones."""
         if not 0 <= self.at_ms < _AT_MS_END:
-            raise ValueError(f"{self.at_ms} can not be the time of an event")
+            raise ValueError(f"{self.at_ms} is not a valid event time")
 
     @property
     def event_id(self) -> str:

@@ -63,7 +63,7 @@ def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campa
     """Return a campaign for operators; after an edit, *closed_count* packets stay closed."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
-        # The plan and the version must be of the same row, because edits send the version.
+        # Take the plan and the version from the same row, because edits send the version.
         **_plan(campaign),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))

@@ -47,7 +47,7 @@ def packed_plan(plan: CampaignPlan) -> str | bytes:
     """Return a plan in packed form."""
     row = plan_row(plan)
     if not plan.required_claims:
-        # Omitted if empty, because every uncached draw reads this row.
+        # Omit empty claims, because every uncached draw reads this row.
         del row["required_claims"]
     return packed(json_text(row))
 

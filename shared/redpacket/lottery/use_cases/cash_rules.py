@@ -1,6 +1,6 @@
 """Gate for edits that affect who can win a lottery's cash, and the facts that an approver sees.
 
-An edit that changes one of these facts counts as a move of all the lottery's cash. If this amount
+An edit that changes one of these facts counts as a move of all the lottery's cash. If that cash
 exceeds the operator's limit, a second operator must approve the edit. A pause needs no approval.
 """
 
@@ -133,7 +133,7 @@ def _with_facts(changes: tuple[Change, ...], after: CampaignSnapshot) -> tuple[C
 
 
 def _without_pauses(after: CampaignSnapshot, before: CampaignSnapshot) -> CampaignSnapshot:
-    """Return *after* without the pauses that this edit adds to the campaign or its cash prizes."""
+    """Return *after* without the pauses that the edit adds to the campaign or its cash prizes."""
     campaign = after.campaign
     if campaign.status is _OFF:
         campaign = replace(campaign, status=before.campaign.status)

@@ -122,5 +122,7 @@ def _goods_of(snapshot: CampaignSnapshot, prize_id: str) -> Prize:
     if prize_id not in prizes:
         raise CampaignNotFound
     if prizes[prize_id].kind is PrizeKind.PACKET:
-        raise InvalidRequest.of("unit", "is cash, paid automatically. Name goods")
+        raise InvalidRequest.of(
+            "unit", "is cash, which is paid automatically. Name a unit of goods"
+        )
     return prizes[prize_id]

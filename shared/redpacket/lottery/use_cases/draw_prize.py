@@ -57,7 +57,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
     status: DrawStatus | None = None
     ports.logger.count("tried")
     for _ in range(_TRIES):
-        # Read the snapshot for each try, because the cache may have a newer one or the next day.
+        # Read the snapshot for each try, because the cache may have a newer one or a newer day.
         snapshot = _started_snapshot(campaign_id, ports)
         campaign, asks_audience = snapshot.campaign, snapshot.audience_mode is not None
         day = draw_day(campaign, ports.clock.now_ms())

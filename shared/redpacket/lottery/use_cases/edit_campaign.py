@@ -147,7 +147,7 @@ def _check_codes_last(snapshot: CampaignSnapshot, after: Campaign) -> None:
         (prize.codes_until_ms for prize in snapshot.prizes if prize.codes_until_ms), default=None
     )
     if last_ms is not None and after.ends_at_ms + CODES_KEPT_MS > last_ms:
-        gone = f"can't be later than {last_ms - CODES_KEPT_MS}: the codes of prizes expire"
+        gone = f"can't be later than {last_ms - CODES_KEPT_MS}, because prize codes expire"
         raise InvalidRequest.of("ends_at_ms", gone)
 
 

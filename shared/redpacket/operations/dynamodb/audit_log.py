@@ -132,7 +132,7 @@ def changes_of(text: str) -> tuple[Change, ...]:
         and isinstance(change["after"], str | None)
         for change in listed
     ):
-        raise TypeError("a field or value of a change is not a text")
+        raise TypeError("a field or value of a change is not a string")
     return tuple(Change(**change) for change in listed)
 
 

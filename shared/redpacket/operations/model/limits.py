@@ -99,7 +99,7 @@ def wrong_tries(count: int) -> Limit:
     """Return the limit on all users' wrong passphrases for a packet of *count* shares.
 
     The limit refills by 24 attempts per day. An exact match uses no attempt. A similar phrase uses
-    at most one attempt per claimer. The other attempts allow for typing errors.
+    at most one attempt per claimer. The remaining attempts allow for typing errors.
     """
     burst = _SPARE_TRIES + _TRIES_PER_SHARE * count
     return Limit(PASSPHRASE_TRIES.name, _TRIES_PER_MINUTE, burst)
