@@ -133,13 +133,13 @@ def note_upload(request: HttpRequest, picture_id: str) -> None:
 
 
 def note_picture(request: HttpRequest, picture_id: str, owner_id: str) -> None:
-    """Log the removal of a user's picture before the removal."""
+    """Log that a user's picture will be removed."""
     removed = {"picture_id": picture_id}
     _note(request, ActionKind.PICTURE_REMOVED, user_subject(owner_id), removed)
 
 
 def note_thanks(request: HttpRequest, packet_id: str, share_no: int, author: User) -> None:
-    """Log the removal of the text in a user's thanks before the removal."""
+    """Log that the text in a user's thanks will be removed."""
     removed = {"packet_id": packet_id, "share_no": share_no}
     _note(request, ActionKind.THANKS_REMOVED, user_subject(author.user_id), removed)
 

@@ -1,4 +1,4 @@
-"""Repository of draws. One transaction stores a draw, and a unit's row only if none exists."""
+"""Repository of draws. One transaction stores a draw; a unit's row is written only if absent."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class DynamoDraws:
         )
 
     def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
-        """Return the writes that use up a unit and, if limited, the user's one win of the prize."""
+        """Return the writes that use up a unit, and the win if the prize is once per user."""
         where = draw.campaign_id, prize.prize_id
         writes: list[Guarded[RecordDrawStatus]] = []
         if prize.once_per_user:

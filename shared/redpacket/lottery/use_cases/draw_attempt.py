@@ -48,7 +48,7 @@ REFUSALS: dict[DrawStatus, type[Rejected]] = {
 }
 
 _LATE_MS = 20_000
-"""Maximum milliseconds from the cache's answer to its validation, with any clock skew."""
+"""Maximum milliseconds from the cache's answer to its validation, with clock skew included."""
 
 _LOAD_LIFE_MS = 2_000
 """Milliseconds after which another caller may load the campaign."""
@@ -217,7 +217,7 @@ class DrawAttempt:
         if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
             self.ports.draw_cache.mark_winner(self.request, draw.prize.prize_id)
         if is_lost:
-            # The cache lacks won units, or units that were refunded before an extension.
+            # The cache does not know that the units were won, or refunded before an extension.
             self._load_now()
 
     def _keep_what_is_durable(self, draw: Draw) -> None:
