@@ -2,8 +2,9 @@
 
 A restore of some or all tables rolls rows back while providers keep their books. A provider forgets
 transfers that are 30 days old, and would pay their numbers again. After a restore, or when the rows
-of requests are lost, users repeat old requests with their keys. The naive control trusts the rows
-and each answer: a transfer without a recorded call, or that is not found, was never made.
+of requests are lost, users retry old requests with the same keys. The naive control trusts the rows
+and each answer: it assumes that a transfer without a recorded call, or that the provider does not
+find, was never made.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ RESTORED_AFTER_MS = 20 * 3_600_000
 """Milliseconds from the last call until the tables are restored."""
 
 _LOOKS = 100
-"""Number of times at which a backup may be made."""
+"""Number of moments among which the backup's is chosen."""
 
 _NO_CALL = {"N": "0"}
 
 _SOME = (("payments",), ("accounts",), (), (), ())
-"""Tables that are restored alone; an empty tuple restores all."""
+"""Tables that are restored alone; an empty tuple means all tables."""
 
 
 class Disaster(StrEnum):
@@ -58,14 +59,15 @@ class Disaster(StrEnum):
 
 
 class Aftermath:
-    """Disaster of a schedule, with the changes that it may and may not make. *lost* are numbers
-    whose rows the restore lost: only statements show them.
+    """Disaster of a schedule, and the differences that it does and does not explain. *lost* are the
+    numbers whose rows a restore lost: only statements show them.
     """
 
     def __init__(self, schedule: PaymentSchedule) -> None:
         self._of = schedule
         self.kind = schedule.random.choice((*[None] * 5, *Disaster))
-        # Cancel less before a restore, because users then cancel withdrawals that were paid.
+        # Cancel less before a restore, because users cancel after it, even withdrawals that were
+        # paid.
         self.early_cancels = 0.1 if self.kind is Disaster.RESTORE else 0.5
         self.lost: set[str] = set()
         self.told: set[str] = set()
@@ -93,8 +95,8 @@ class Aftermath:
                 break
 
     def cancel(self, town: PaymentSystem, withdrawal: Withdrawal) -> None:
-        """The naive control trusts the rows and each answer: it assumes that a transfer without a
-        recorded call, or without a record at the provider, was never made.
+        """Cancel a withdrawal. The naive control assumes that a transfer without a recorded call,
+        or without a record at the provider, was never made.
         """
         seen = town.find(withdrawal)
         if self.is_trusting and not seen.call_count:
@@ -110,7 +112,7 @@ class Aftermath:
         elif self.kind is Disaster.RESTORE:
             self._restore(healing_town())
             self._cancel_some(healing_town())
-            # Repeat only with one merchant, because another merchant has none of these numbers.
+            # Retry only with one merchant, because another merchant has none of these numbers.
             if len({setup.merchant for setup in self._of.setups}) == 1:
                 self._repeat(healing_town(), "repeats after a restore")
         elif self.kind is Disaster.LOSE:
@@ -118,7 +120,7 @@ class Aftermath:
             self._repeat(healing_town(), "repeats of lost requests")
 
     def _be_away(self, town: PaymentSystem) -> None:
-        """Let all providers continue without answering until they have forgotten."""
+        """Let all providers continue without answering until they have forgotten old transfers."""
         of, clock = self._of, self._of.system.clock
         of.let_go_on(0.8)
         of.hangs_until_ms = dict.fromkeys(of.hangs_until_ms, clock.now_ms() + 31 * _DAY_MS)
@@ -159,9 +161,9 @@ class Aftermath:
         system.memory.fail_over({})
         system.reserved.forget()
         of.sqs.messages.clear()
-        # Answers to users since then are lost with their rows.
+        # The answers that users got since the backup are lost with their rows.
         system.told.clear()
-        # Indexes are up to date before users return.
+        # Wait until the indexes are up to date, before users return.
         system.pass_time(60_000)
         of.trace.append(f"{', '.join(names)} are restored")
 
@@ -182,7 +184,9 @@ class Aftermath:
                     del table[pk, sk]
 
     def _repeat(self, town: PaymentSystem, name: str) -> None:
-        """Repeat old requests; the control gives each a new id, because its rows are lost."""
+        """Retry old requests; the control gives each one a new id, because the request rows are
+        lost.
+        """
         for key, repeat in self._of.repeats.items():
             with suppress(RedPacketError):
                 again = f"{key}, again" if self.is_trusting else key
@@ -218,7 +222,7 @@ class Aftermath:
             self._of.end_minute(town)
 
     def expected(self, lines: Iterable[StatementLine], facts: OutsideFacts) -> list[StatementLine]:
-        """Return the lines of all books that rows must explain."""
+        """Return the lines of all books that our rows must explain."""
         lost = self.lost - _numbers(facts)
         return [line for line in lines if line.number not in lost]
 
@@ -236,7 +240,7 @@ class Aftermath:
         return [each for each, number in numbers.items() if number not in unexplained]
 
     def untold(self, facts: OutsideFacts) -> list[Difference]:
-        """Return paid transfers without a row and without a statement line."""
+        """Return paid transfers that no row has and no comparison of statements reported."""
         paid = {line.number for line in self._of.all_lines() if line.kind is StatementKind.TRANSFER}
         return [
             Difference("I6", number, "told by a statement", "yes", "no")
@@ -245,7 +249,7 @@ class Aftermath:
 
 
 def _numbers(facts: OutsideFacts) -> set[str]:
-    """Return all numbers that rows have at their providers."""
+    """Return all numbers under which providers know our rows."""
     numbers = {each.number for each in facts.payments}
     numbers |= {each.refund_no for each in facts.returns}
     numbers |= {each.refund_no for each in facts.refunds}

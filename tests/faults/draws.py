@@ -1,7 +1,7 @@
 """Deterministic simulation of a lottery, like `simulation` for packets.
 
-Users draw with repeated keys, on two devices, over midnight; friends help; an operator edits rules,
-prizes and stock. The naive control returns the cache's answers.
+Users retry draws with the same keys, on two devices, and around midnight; friends help; an operator
+edits rules, prizes and stock. The naive control returns the cache's answers.
 """
 
 from collections import Counter
@@ -50,7 +50,7 @@ class DrawSchedule(Schedule):
         return differences
 
     def prepare(self) -> None:
-        """Put a lottery of some goods and some cash."""
+        """Create a lottery with some goods and some cash."""
         system, pick = self.system, self.random.choice
         if pick((True, False)):
             # Midnight is in the middle of the rush.
@@ -128,7 +128,7 @@ class DrawSchedule(Schedule):
         self.trace.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
     def _draw_naively(self, process: Process, attempt: DrawAttempt) -> None:
-        """Answer as soon as the cache has; the durable write follows, unless the worker crashes."""
+        """Answer when the cache does; the ledger is written later, unless the worker crashes."""
         if attempt in self.told_to:
             return  # A user with an answer does not retry.
         system, snapshots = process, process.known_snapshots
@@ -197,7 +197,7 @@ class DrawSchedule(Schedule):
             process.put_prize(self._some_prize("prize-9"))
 
     def _edit_rules(self, process: Process) -> None:
-        """Let users do more; earlier actions stay within the new rules."""
+        """Raise the limits of users, so that earlier actions stay within the new rules."""
         campaign = process.campaigns.find_campaign(ID)
         assert campaign
         rules = campaign.rules
@@ -218,7 +218,7 @@ class DrawSchedule(Schedule):
         else:
             plan = replace(campaign.plan, status=self.random.choice(list(CampaignStatus)))
         self.trace.append(f"an operator edits {plan.status} {plan.ends_at_ms}")
-        # Until an interrupted edit is repeated, prize packets may end at another time.
+        # Until an interrupted edit is retried, prize packets may end at another time.
         self.edits_under_way += 1
         process.edit_campaign(plan)
         self.edits_under_way -= 1
@@ -252,7 +252,7 @@ class DrawSchedule(Schedule):
         """
         system = self.system
         if not self.is_naive:
-            # The repeat completes an interrupted edit.
+            # This edit also completes an interrupted one.
             system.edit_campaign(replace(self._campaign().plan, status=CampaignStatus.ON))
             if self.random.random() < 0.5:
                 self.trace.append("the cache fails over to an older replica in the end")
@@ -260,7 +260,7 @@ class DrawSchedule(Schedule):
             self._judge()
         system.pass_time(max(0, self._campaign().ends_at_ms - system.clock.now_ms()))
         self.end_all()
-        # I10: a repeat always gets the same answer.
+        # I10: a retry always gets the same answer.
         for attempt, draw in [] if self.is_naive else list(self.told_to.items()):
             try:
                 self._draw_in_the_end(attempt)
@@ -326,7 +326,7 @@ class DrawSchedule(Schedule):
         self.differences.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
 
     def _overdrawn(self, facts: LotteryFacts) -> list[Difference]:
-        """Check I9 by counting the draws alone."""
+        """Check I9 by counting only the draws."""
         counted: Counter[tuple[str, ...]] = Counter()
         most: dict[tuple[str, ...], int] = {}
         rules = self._campaign().rules

@@ -1,4 +1,4 @@
-"""Table with the results of the suites on real processes."""
+"""Table of the results of the suites with real processes."""
 
 import statistics
 from collections.abc import Sequence

@@ -3,7 +3,8 @@ point.
 
 python -m tests.faults.kill_worker CACHE_PORT QUEUE_URL
 
-Reads a job per line, and answers each with one line of what its worker reported before its end.
+Reads one job per line, and answers each with one line: the report of the job's worker, if it made
+one before its end.
 """
 
 import json
@@ -102,7 +103,7 @@ class Worker:
         with os.fdopen(reading) as answers:
             lines = answers.read().splitlines()
         _, status = os.waitpid(child, 0)
-        # A job that was killed during its answer reported nothing.
+        # A job that was killed while it wrote its answer has reported nothing.
         told = json.loads(lines[0]) if lines and lines[0].endswith("}") else {}
         return {
             **told,

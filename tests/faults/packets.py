@@ -79,7 +79,7 @@ class PacketSchedule(Schedule):
     def prepare(self) -> None:
         """Fund senders; some packets exist from the start, and some are sent under faults."""
         pick = self.random.choice
-        # The rows contain the time of an edit's transaction, so windows are judged within the clock
+        # Window rows contain the time of the edit's transaction, so the check only allows for clock
         # skew.
         self.system.dynamo.stream = _EditTimes(self.system.clock, self.seen)
         self.system.window_slack_ms = WINDOW_AGE_MAX_MS + SKEW_MAX_MS
@@ -140,7 +140,7 @@ class PacketSchedule(Schedule):
         self.system.pass_time(BOUND_MS)
 
     def run(self) -> list[Difference]:
-        """Run the schedule, and ignore claims after ends that the cache may lack."""
+        """Run the schedule; ignore claims after early ends that the cache may have lost."""
         return [found for found in super().run() if not self._is_of_a_doubtful_end(found)]
 
     # People
@@ -158,7 +158,7 @@ class PacketSchedule(Schedule):
             rules = replace(rules, chat_id=CHAT_ID)
         if chance() < 0.5:
             return {"rules": rules}
-        # Its packets are sharded, into at most as many shards as shares.
+        # The campaign's packets are split into shards, but never into more shards than shares.
         self.system.shard_share_count = pick((1, 2, 4))
         campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
@@ -174,7 +174,7 @@ class PacketSchedule(Schedule):
         return self.trying(lambda process: self._send(process, order), times=5)
 
     def _send(self, process: Process, order: SendOrder) -> None:
-        """Send with the same key; the ledger must confirm a refusal."""
+        """Send with the order's key; the ledger must confirm each refusal."""
         process.switches.require_on(Switch.SEND)
         was_sent = self._is_sent(order)
         if order.campaign:
@@ -184,7 +184,7 @@ class PacketSchedule(Schedule):
             packet = process.send_order(order)
         except errors.Rejected as refusal:
             self.seen["refused sends"] += 1
-            # Senders have enough money, which nobody else spends. Only a budget can be short.
+            # Senders have enough money, which nobody else spends. Only a budget can be too small.
             is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
@@ -213,8 +213,8 @@ class PacketSchedule(Schedule):
         return self.trying(take, times=self.random.randint(3, 8))
 
     def _sweep_at_the_end(self) -> None:
-        """Sweep at the end of a short packet while its claims are in progress. Its clock is fast
-        and its calls succeed, because otherwise few sweeps would be in time.
+        """Sweep at the end of a short packet while its claims are in progress. The sweep's clock is
+        fast and its calls succeed, because otherwise few sweeps would be in time.
         """
         for ends_at_ms in sorted(self._short_ends_ms()):
             self.sleep_ms(max(0, ends_at_ms - self._fast_ms - self.system.clock.now_ms()))
@@ -222,7 +222,7 @@ class PacketSchedule(Schedule):
                 self.process(wires=self.good_wires, skew_ms=self._fast_ms).sweep(50_000)
 
     def _first_wait_ms(self) -> int:
-        """Return a user's arrival time: at once, or at the last moment of a packet."""
+        """Return the milliseconds until a user arrives: few, or until a packet's last moment."""
         ends_ms = [] if self.is_naive else self._short_ends_ms()
         if ends_ms and self.random.random() < 0.7:
             comes_at_ms = (
@@ -282,7 +282,7 @@ class PacketSchedule(Schedule):
         return read_facts(self.system.dynamo, packet, user_id, self.system.clock.now_ms())
 
     def _grab_naively(self, process: Process, packet: Packet, user_id: str) -> None:
-        """Answer as soon as the cache has; the durable write follows, unless the worker crashes."""
+        """Answer when the cache does; the ledger is written later, unless the worker crashes."""
         system = self.system
         if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in system.told):
             return  # A user with an amount does not retry.
@@ -314,7 +314,7 @@ class PacketSchedule(Schedule):
                 self.trying(partial(self._end, packet=packet), times=2)()
 
     def _end(self, process: Process, packet: Packet) -> None:
-        """End a packet as its sender or an operator; a repeat must give the same answer."""
+        """End a packet as its sender or an operator; a retry must get the same answer."""
         packet_id, began_at_ms = packet.packet_id, self.system.clock.now_ms()
         reason = "a test" if packet.rules.campaign_id or self.random.random() < 0.5 else ""
         self.trace.append(f"{packet_id} is ended")
@@ -342,7 +342,9 @@ class PacketSchedule(Schedule):
         return sum(name == "cache_not_closed" for name, _ in self.system.logger.errors)
 
     def _is_closed_in_cache(self, packet_id: str, began_at_ms: int) -> bool:
-        """Check all shards; an emptied one reopens if a number is returned after its close."""
+        """Return whether all shards are closed; an emptied one reopens if a number is returned
+        later.
+        """
         caches = self.system.memory.caches
         reopens_at_ms = began_at_ms + EMPTIED_KEPT_MS
         ids = [packet_id]
@@ -409,7 +411,7 @@ class PacketSchedule(Schedule):
                     self._snapshots.append(memory.snapshot())
             self._doubt_ends()
             kinds = ("rollback", "rollback", "rollback", "flush", "clock")
-            # The control's packets are not sharded: they are on one of several nodes.
+            # The control's packets are not sharded, so it has no nodes that could fail alone.
             match self.random.choice(kinds if self.is_naive else (*kinds, "node", "forged")):
                 case "rollback":
                     self.trace.append("the cache fails over to an older replica")
@@ -458,7 +460,7 @@ class PacketSchedule(Schedule):
             self._complain(rule, user_id, f"the truth of {packet.packet_id}", wrong.refusal.code)
 
     def _check_numbers(self, packet: Packet) -> None:
-        """Check that each share of an emptied packet has an outcome or a claim under way."""
+        """Check that each share of an emptied packet has an outcome or a claim in progress."""
         try:
             self._grab(self.process(), packet, "somebody else")
         except PacketEmptied:
@@ -556,8 +558,8 @@ class _Wrong(errors.Rejected):
 
 
 class _EditTimes(FakeStream):
-    """Stream that sets the time of each window's row to that of its transaction. A Lambda may
-    freeze between its clock and the transaction for longer than the check tolerates.
+    """Stream that sets the time in each window's row to the time of the transaction. A Lambda may
+    freeze between reading its clock and the transaction for longer than the check tolerates.
     """
 
     def __init__(self, clock: FakeClock, seen: Counter[str]) -> None:
@@ -571,7 +573,7 @@ class _EditTimes(FakeStream):
 
 
 class CopiedWindows(PacketSchedule):
-    """Control that trusts the packet's copy of the campaign's window at the send."""
+    """Control that trusts the campaign's window as it was when the packet was sent."""
 
     def _rules(self) -> dict[str, Any]:
         while "campaign" not in (rules := super()._rules()):
@@ -587,7 +589,7 @@ class CopiedWindows(PacketSchedule):
 
 
 class _FirstWindows:
-    """Campaigns with their first window."""
+    """Campaign repository that always returns a campaign's first window."""
 
     def __init__(self, campaigns: CampaignRepository) -> None:
         self._campaigns = campaigns

@@ -7,8 +7,8 @@ any two calls or stall before the one that pays. Deployments replace them with o
 a provider, or for another merchant. Treasurers move campaign money (`treasury`). Tables are
 restored, and providers forget (`disasters`).
 
-Then the providers' own books and statements are compared with the ledger. The naive control marks
-after its call, and uses a new number after a missing answer, or trusts its rows.
+Then the providers' own books and statements are compared with the ledger. The naive control records
+a call only after making it, and uses a new number after a missing answer, or trusts its rows.
 """
 
 from collections import defaultdict
@@ -85,10 +85,10 @@ _HANGS = 0.02
 _OUTAGES_MS = (10_000, 60_000, 300_000)
 
 _NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
-"""Milliseconds between an event and its notice; the last value is days."""
+"""Milliseconds between an event and its notice; the last value is two days."""
 
 _GIVING_UP = (24, 24, 24, 1, 1)
-"""Hours after which unanswered calls are abandoned."""
+"""Hours by which the time advances until unanswered calls are abandoned."""
 
 _NOTICE_TRIES = 6
 
@@ -100,7 +100,7 @@ _CARRIED_OUT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Deployed settings of functions; running functions keep the earlier ones."""
+    """Settings of a deployment; functions that are already running keep earlier settings."""
 
     settings: WithdrawalSettings
     merchant: int = 0
@@ -188,9 +188,9 @@ class PaymentSchedule(Schedule):
             HOST: [self._a_gateway(HOST, Merchant("", ""))] * len(merchants),
         }
         self.gateway, other = self.gateways[WECHAT]
-        # Statements and checks cover all of them.
+        # Statements and checks cover both merchants.
         other.book, other.locks = self.gateway.book, self.gateway.locks
-        # The format of its statements is unknown.
+        # We do not know whether WeChat Pay's statements list locked money, so schedules try both.
         other.locks_money = self.gateway.locks_money = pick((False, True))
         # A host's wallet need not end unconfirmed transfers.
         self.waits_until_asked = pick((False, True))
@@ -405,7 +405,7 @@ class PaymentSchedule(Schedule):
 
     @property
     def is_careless(self) -> bool:
-        """Return whether this control marks after its call."""
+        """Return whether this is the control that records a call only after making it."""
         return self.is_naive and not self.aftermath.is_trusting
 
     def _sweeper(self) -> None:
@@ -444,7 +444,7 @@ class PaymentSchedule(Schedule):
         return [*self.gateways[WECHAT], self.gateways[HOST][0]]
 
     def all_lines(self) -> list[StatementLine]:
-        """Return the movements of all books."""
+        """Return the lines of all providers' books."""
         return self.gateway.bill_lines() + self.gateways[HOST][0].bill_lines()
 
     def _weather(self) -> None:
@@ -481,7 +481,7 @@ class PaymentSchedule(Schedule):
         return 0
 
     def _telling_of(self, channel: ProviderName) -> Callable[[Made], None]:
-        """Return an event's deliveries: none, or several over some days."""
+        """Return a reporter that queues an event's notices: none, or several over some days."""
         pick = self.random.choice
 
         def report(made: Made) -> None:
@@ -541,7 +541,7 @@ class PaymentSchedule(Schedule):
                 self.notices.append((again_ms, channel, notice, tries + 1))
 
     def _pay_out_above(self, town: PaymentSystem) -> None:
-        """Deliver a balance's events more than once, like a stream."""
+        """Deliver a balance's events more than once, as a stream may."""
         user_id, channel = self.random.choice(self.users), self.random.choice(CHANNELS)
         cause = f"{user_id} {self.random.randint(1, 3)}"
         with suppress(RedPacketError):
@@ -556,7 +556,9 @@ class PaymentSchedule(Schedule):
                 self.note_answer(cause, made.withdrawal_id)
 
     def note_answer(self, cause: str, answer: str | None) -> None:
-        """Store the id that a cause or an idempotency key led to; each has exactly one."""
+        """Store the id that a cause or an idempotency key led to; each must lead to exactly
+        one id.
+        """
         self.causes[cause].add(answer or "")
 
     def _refund_takes_ms(self, refund_no: str) -> int:
@@ -565,7 +567,7 @@ class PaymentSchedule(Schedule):
         return takes_ms
 
     def _billed_on(self, line: Line) -> str:
-        """Return the day of a line, or either day for movements around midnight."""
+        """Return the day whose statement has a line; around midnight, it may be either day."""
         shifts_ms = (0, EDGE_MS, -EDGE_MS)
         shift_ms = shifts_ms[sum(line.outside_no.encode()) % len(shifts_ms)]
         if line.kind == "unlock" and line.outside_no[-1] in "02468":
@@ -600,7 +602,7 @@ class PaymentSchedule(Schedule):
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
         if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
-            # No user will confirm it any more, and WeChat ends it after a day.
+            # No user will confirm the transfer any more, and WeChat ends it after a day.
             return state if self.waits_until_asked else TransferState.CANCELLED
         if state is TransferState.CANCELLING:
             ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
@@ -617,7 +619,7 @@ class PaymentSchedule(Schedule):
             if order.authorization_no and self.random.random() < 0.4:
                 self.refusals[order.transfer_no] = Refusal.NOT_AUTHORIZED
         elif self._is_made(order.transfer_no) and self.random.random() < 0.6:
-            # The provider has the transfer, and refuses its repeat.
+            # The provider has the transfer, and refuses the retry.
             self.seen["refused repeats"] += 1
             return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
         refusal = self.refusals[order.transfer_no]
@@ -632,7 +634,7 @@ class PaymentSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Let schedules run until all waits are over; compare each day's statement, and both
+        """Run the scheduled functions until nothing waits; compare each day's statement, and the
         books.
         """
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
@@ -646,7 +648,7 @@ class PaymentSchedule(Schedule):
         self._end_hours(town, 6, *_GIVING_UP)
         self._check_stranded()
         self.aftermath.decide(town)
-        # Once more with all earlier settings, for work that began under them.
+        # Run once more with all providers and each earlier merchant, for work that began with them.
         merchants = {setup.merchant for setup in self.setups} - {self.setup.merchant}
         if self.setup.channels != CHANNELS or merchants:
             for merchant in (self.setup.merchant, *merchants):
@@ -658,7 +660,7 @@ class PaymentSchedule(Schedule):
                 self.aftermath.decide(town)
             self._follow_statements(town)
         self._compare_statements(town)
-        # Only the statement reports some second transactions, which are returned now.
+        # Some second transactions are known only from a statement; return them now.
         self.system.pass_time(60_000)
         self.end_minute(town)
         self.reconcile(self.process())
@@ -686,7 +688,9 @@ class PaymentSchedule(Schedule):
         ]
 
     def _alarms(self) -> list[Difference]:
-        """Ignore reports that a manual refund, or another merchant, rightly causes."""
+        """Return the alarms, except those that a manual refund or another merchant rightly
+        causes.
+        """
         refunds = [refund for made in self.all_gateways for refund in made.refunds.values()]
         # After a restore, our own refunds may also be unknown.
         is_restored = self.aftermath.kind is Disaster.RESTORE
@@ -727,7 +731,9 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a provider hang inside the block. Then the other one must have no open work."""
+        """Let a provider hang inside the block; at its end, the other one must have no open
+        work.
+        """
         if channel is None:
             yield
             return
@@ -762,7 +768,9 @@ class PaymentSchedule(Schedule):
                     self.differences.append(Difference("I8", number, what, "yes", "no"))
 
     def _check_stranded(self) -> None:
-        """I8: payments that never reached an unavailable provider end without it."""
+        """Check I8: payments that never reached an unavailable provider end without the
+        provider.
+        """
         if self.is_naive:
             return
         state, on = self.system.ledger_state(), self.setup.channels
@@ -784,7 +792,9 @@ class PaymentSchedule(Schedule):
         ]
 
     def _check_settings(self, facts: OutsideFacts) -> None:
-        """I9: no limit that was ever deployed is exceeded; I10: one cause is paid out once."""
+        """Check I9: the highest deployed limit is not exceeded; and I10: one cause is paid out
+        once.
+        """
         limits = [setup.settings.limits for setup in self.setups]
         at_most = max(limit.count_max for limit in limits), max(limit.fen_max for limit in limits)
         for (user_id, day), withdrawn in facts.withdrawn.items():
@@ -810,7 +820,7 @@ class PaymentSchedule(Schedule):
         self.system.pass_time(60_000)
 
     def _statement_days(self) -> list[tuple[str, ProviderName]]:
-        """Return the days that have lines, and those after them."""
+        """Return the days that have lines, and the days after them."""
         today = statement_day(self.system.clock.now_ms())
         days = {
             (statement_day(line.moved_at_ms + later_ms), channel)
@@ -822,7 +832,7 @@ class PaymentSchedule(Schedule):
         return sorted(day for day in days if day[0] < today)
 
     def _follow_statements(self, town: PaymentSystem) -> None:
-        """Compare each day, except lines of another merchant that cannot be traced."""
+        """Compare each day's statement with our rows, as the scheduled function does."""
         for day, channel in self._statement_days():
             town.compare_statement(day, channel)
 
@@ -852,14 +862,16 @@ class PaymentSchedule(Schedule):
             self._compare_without_return(town, self.random.choice(returns))
 
     def _is_locked_before(self, day: str, line: Line) -> bool:
-        """Return whether an earlier day's statement has a line's lock, and reports its loss."""
+        """Return whether an earlier day's statement has the line's lock, and reports its loss."""
         return self.gateway.locks_money and any(
             _is_lock_of(each, line) and day_of(each.moved_at_ms) < day
             for each in self.gateway.locks
         )
 
     def _compare_without_return(self, town: PaymentSystem, returned: Line) -> None:
-        """Ignore the return of a lock: it is reported two days after the lock."""
+        """Drop the return of a lock from its statement: this is reported RETURN_DAYS after the
+        lock.
+        """
         (lock,) = [each for each in self.gateway.locks if _is_lock_of(each, returned)]
         day = day_of(statement_day_start_ms(self._billed_on(lock)) + RETURN_DAYS * _DAY_MS)
         self._check_told(
@@ -937,7 +949,7 @@ def _kind_in(kinds: Collection[str], line: Line) -> str:
 
 
 def _is_given_back(payment_return: PaymentReturn) -> bool:
-    """Return whether no work is left, except for operators: a part was refunded manually."""
+    """Return whether no work is left, except an operator's after a partial manual refund."""
     if payment_return.status is ReturnStatus.LISTED:
         return 0 < payment_return.refunded_fen < payment_return.amount_fen
     return payment_return.is_over
@@ -949,12 +961,12 @@ def _dispatch(town: PaymentSystem) -> None:
 
 
 def _telling(channel: ProviderName, refund_no: str) -> Callable[[PaymentSystem], None]:
-    """Return the effect of a callback about a refund."""
+    """Return a function that handles a callback about a refund."""
     return lambda town: note_refund(channel, refund_no, ports=town.payments)
 
 
 def _call_naively(town: PaymentSystem) -> None:
-    """Mark after the call: after a missing answer, start again with a new number."""
+    """Record a call only after making it; after a missing answer, call again with a new number."""
     now_ms = town.clock.now_ms()
     pending = [town.withdrawals.list_to_call(channel, now_ms, 20) for channel in town.gates_out]
     for withdrawal_id in chain(*pending):

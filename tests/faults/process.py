@@ -36,7 +36,7 @@ SKEW_MAX_MS = 2_000
 
 
 class SkewedClock(FakeClock):
-    """Clock that is fast or slow; sleeping runs other parts."""
+    """Clock that is fast or slow; other parts run while it sleeps."""
 
     def __init__(self, clock: FakeClock, skew_ms: int, sleep_ms: Callable[[int], None]) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Real processes that fail under the real use cases: caches, workers, queues; every invariant must
+"""Real use cases on real processes that fail: caches, workers and queues. Every invariant must
 hold.
 
 Each suite also runs a naive control, which answers before the ledger has the claim, or checks and

@@ -1,4 +1,4 @@
-"""Suites with one cache: it fails over, freezes, loses data and is full during a rush."""
+"""Suites with one cache, which fails over, freezes, loses data, or is full during a rush."""
 
 import random
 import time
@@ -22,7 +22,7 @@ are lost.
 """
 
 LAG_BYTES_MAX = 20_000
-"""Bytes of lag below which a replica counts as in sync; only its later tail may be lost."""
+"""Bytes of lag below which a replica counts as in sync; only later writes may be lost."""
 
 REPAIRS = {"share_collision", "share_given_back"}
 """Events for shares that the cache assigned wrongly and the ledger corrected."""
@@ -40,7 +40,8 @@ def failover(figures: Figures, *, is_quick: bool) -> None:
         for number, delay_ms in enumerate((*real, *naive)):
             pair = ahead.result()
             ahead = pool.submit(_a_pair, start)
-            # Every second time, use many small packets, whose last shares are among the lost ones.
+            # Every second failover has many small packets, so that last shares are among those
+            # lost.
             sizes = ((20, 200), (120, 20))[number % 2]
             _fail_over(figures, *pair, delay_ms, sizes, is_naive=number >= len(real))
 
@@ -132,7 +133,7 @@ def _flushing(times: int) -> Callable[[Server], Harm]:
 
 
 def eviction(figures: Figures, *, is_quick: bool) -> None:
-    """Lose single keys, lose keys to a forbidden eviction policy, and be full."""
+    """Delete single keys, evict keys by a forbidden policy, and fill the cache."""
     rounds = 1 if is_quick else 3
     for _ in range(rounds):
         _with_one_server(figures, _forgetting(10), is_naive=False)
@@ -164,12 +165,12 @@ def _evicting(server: Server) -> Harm:
         missing = _missing(crowd, server)
         evicted = 0
         for number in range(1_000):
-            # The rush's own buffers fill the memory, and no key can be evicted: this is also a
+            # The clients' buffers may fill the memory when no key can be evicted, which is also a
             # fault.
             with suppress(OutOfMemoryError):
                 server.admin.set(f"filler:{number}", "x" * 1_000)
             if number % 10 == 0:
-                # The users reload them within milliseconds, so some are never seen.
+                # Users reload evicted keys within milliseconds, so some evictions are never seen.
                 before, missing = missing, _missing(crowd, server)
                 evicted += len(missing - before)
         crowd.wait_for_claims(200)
@@ -242,7 +243,7 @@ def _rush(
 
 def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
     """Let the users grab during *harm*, and count the errors at the end."""
-    # Only the control's violations count.
+    # For the control, only its violations are counted.
     own = Figures(figures.suite) if crowd.naive else figures
     with crowd.grabbing():
         harm(crowd, own)

@@ -19,7 +19,7 @@ from tests.faults.real_cache import note_recovery, run_crowd
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 
 HANG_S = 2.5
-"""Seconds; long enough for the others to mark the cluster as down."""
+"""Seconds; long enough for the other nodes to mark the cluster as down."""
 
 
 def cluster(figures: Figures, *, is_quick: bool) -> None:
@@ -62,7 +62,7 @@ def _moving(servers: Cluster, slots: Sequence[int], moves: int) -> Callable[[Cro
     def harm(crowd: Crowd, figures: Figures) -> None:
         for number in range(moves):
             crowd.wait_for_claims(5)
-            # The first slots move to the new node, which no client has yet.
+            # The first slots move to the new node, which no client knows yet.
             servers.move(random.choice(slots), 2 if number < 3 else random.randrange(3))
             note_recovery(crowd, figures, time.monotonic())
         if crowd.naive:

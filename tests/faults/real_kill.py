@@ -1,4 +1,4 @@
-"""Workers that are killed between any two steps, and at any moment, with later repeats."""
+"""Workers that are killed between any two steps, or at any moment, and whose jobs are retried."""
 
 import itertools
 import json
@@ -95,7 +95,9 @@ def some_workers(cloud: Cloud, queue_url: str) -> Iterator[Workers]:
 
 
 def kill(figures: Figures, *, is_quick: bool) -> None:
-    """Kill workers that grab, settle, close and refund; check that one result remains."""
+    """Kill workers that grab, settle, close and refund; check that each action takes effect
+    once.
+    """
     with a_cloud(HOLD_MS) as cloud:
         # Five packets share the users: another number would leave some without a share.
         _run(cloud, figures, 15 if is_quick else 150, is_naive=False)
@@ -173,13 +175,13 @@ def _grabbing(
                 told.append(
                     Told(packet.packet_id, user_id, answer["share_no"], answer["amount_fen"])
                 )
-                # A naive user who got an amount stops; the real ones retry.
+                # A user of the control stops after getting an amount; other users retry.
                 if is_naive or attempt >= 3:
                     break
             elif answer["is_broken"] or answer.get("refused") not in {None, "unavailable"}:
                 wrong.append(f"{user_id} met {answer}")
         if not is_naive:
-            # Meanwhile, payouts and sweeps also die.
+            # Meanwhile, workers that settle and sweep are also killed.
             answer = workers.run_to_death(random.choice(("settle", "sweep")))
             killed.extend([answer] * answer["is_killed"])
 

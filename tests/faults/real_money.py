@@ -1,4 +1,4 @@
-"""Grabs while packets close, and one send that a thousand clients repeat at once."""
+"""Grabs while packets close, and one send that a thousand clients make at once."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ from tests.faults.rush import Crowd, RealTimeSystem, close_quietly
 PACKETS = 20
 LIFE_MS = 1_200
 EARLY_MS = 400
-"""Milliseconds by which the ledger's clock is early: it closes packets whose shares the cache still
+"""Milliseconds by which the ledger's clock is fast: it closes packets whose shares the cache still
 gives out.
 """
 
@@ -115,7 +115,7 @@ def send(figures: Figures, *, is_quick: bool) -> None:
     _send_at_once(figures, RealTimeSystem(), 200 if is_quick else 1_000)
     with a_cloud(HOLD_MS) as cloud:
         system = RealTimeSystem()
-        # The emulator's own transactions, with conflicts like DynamoDB's.
+        # Use the emulator's transactions, which conflict like DynamoDB's.
         system.dynamo = cloud.aws("dynamodb")
         system.stand_on(system.dynamo)
         _send_at_once(figures, system, 50)

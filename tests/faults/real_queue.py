@@ -47,7 +47,7 @@ Settle = Callable[[Iterable[ShareRef]], set[ShareRef]]
 
 
 class Delivery:
-    """Proxy between a queue and the payout function that sometimes drops a delete."""
+    """Poller that passes messages to the payout function, and sometimes does not delete one."""
 
     def __init__(self, sqs: Any, queue_url: str, settle: Settle) -> None:
         self._sqs = sqs
@@ -98,7 +98,7 @@ class Delivery:
 
 
 def queue(figures: Figures, *, is_quick: bool) -> None:
-    """Deliver claims with duplicates, disorder, lost deletes and poison; then redrive the DLQ."""
+    """Deliver claims repeatedly, out of order, and with poison messages; then redrive the DLQ."""
     with _quiet_logger(), a_cloud(HOLD_MS) as cloud:
         _run(cloud, figures, 120 if is_quick else 10_000, is_quick=is_quick)
         _run(cloud, figures, 100, is_naive=True)
@@ -106,7 +106,7 @@ def queue(figures: Figures, *, is_quick: bool) -> None:
 
 @contextmanager
 def _quiet_logger() -> Iterator[None]:
-    """Suppress the thousands of refusals in the log; a function's environment has the namespace."""
+    """Suppress thousands of logged refusals, and set a function's environment variables."""
     names = {
         "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
         "POWERTOOLS_METRICS_DISABLED": "true",
@@ -168,7 +168,7 @@ def _run(
 
 
 def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
-    """Return a system with *count* claims that wait for their credit."""
+    """Return a system with *claims* claims to settle, and its packets."""
     system = RealTimeSystem()
     system.dynamo.is_far = False
     packets = system.send_some(-(-claims // SHARES_PER_PACKET), SHARES_PER_PACKET)
@@ -179,7 +179,7 @@ def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
 
 def _settling(system: RealTimeSystem, cursed: set[str]) -> Settle:
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
-        """Settle while the ledger refuses every write of a marked packet."""
+        """Settle claims, but report those of the *cursed* packets as refused."""
         share_refs = list(refs)
         refused = {ref for ref in share_refs if ref.packet_id in cursed}
         return refused | system.settle([ref for ref in share_refs if ref not in refused])

@@ -38,7 +38,7 @@ class _Reconciling(Schedule):
     def _compare(self) -> None:
         reconciliation = self.two_looks()
         self.examined += sum(check.examined for check in reconciliation.checks)
-        # An interrupted edit is reported, which is correct.
+        # Skip reports of interrupted edits, which are correct.
         self.alarms += [
             difference
             for difference in reconciliation.differences

@@ -1,7 +1,7 @@
-"""Judge of refusals by the ledger's rows at the request and at the answer.
+"""Judgment of refusals by the ledger's rows at the times of the request and of the answer.
 
-A refusal is wrong if the ledger contradicted it throughout. Some refusals are never wrong; others
-may be for a while after a failover or an edit: `BOUND_MS` of docs/invariants.md.
+A refusal is wrong if the ledger contradicted it at both times. Some refusals are never wrong;
+others may be wrong for a while after a failover or an edit: `BOUND_MS` of docs/invariants.md.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Known:
         return not self.campaign or self.campaign["status"] == CampaignStatus.ON
 
     def window(self, packet: Packet) -> tuple[int, int]:
-        """Return whether the packet is open if its campaign's window stays unchanged."""
+        """Return the packet's start and end by its campaign's current window."""
         if not self.campaign:
             return packet.starts_at_ms, packet.expires_at_ms
         return packet.rules.window_in(self.campaign["starts_at_ms"], self.campaign["ends_at_ms"])

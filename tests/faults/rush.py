@@ -132,7 +132,7 @@ class NaiveClaimCache:
         return share_no
 
     def grab(self, system: InMemorySystem, packet: Packet, user_id: str) -> bool:
-        """Answer as soon as the cache has; the durable write follows, unless the worker crashes."""
+        """Answer when the cache does; the ledger is written later, unless the worker crashes."""
         share_no = self.take(packet, user_id)
         if share_no is None:
             raise PacketEmptied("All shares of this packet are taken.")
@@ -283,7 +283,7 @@ class Crowd:
             return False
         except (PacketEmptied, PacketExpired) as refusal:
             if is_owner:
-                # The user got an amount before, so this answer breaks I5, and the check finds it.
+                # The user got an amount before, so this answer breaks I5; `differences` reports it.
                 self.wrong.append(f"{user_id} has a share and is told {refusal.code}")
             return True
         except errors.RedPacketError as refusal:

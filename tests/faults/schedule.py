@@ -1,4 +1,5 @@
-"""One schedule: the parts of a scenario, interleaved at every I/O by one seed, and then its end.
+"""One schedule: a seed interleaves the parts of a scenario at every I/O; then all work is
+completed.
 
 Time is simulated: each I/O takes some time, each Lambda has its own clock, and the next part to run
 is any part whose wait is over.
@@ -33,8 +34,8 @@ from testing.platform.faulty_sqs import FaultySqs, Message
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 
 FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
-"""Fault rates for each I/O. A grab has six of them, so that some schedules get far and in others
-most calls fail.
+"""Fault rates of an I/O. A grab has six I/Os, so some schedules get far, and in others most calls
+fail.
 """
 
 RECONCILED_OF = 10
@@ -70,11 +71,11 @@ _OTHER_REASONS = ("ThrottlingError", "ProvisionedThroughputExceeded", "Transacti
 _USER = re.compile(r"(user|sender)-\d")
 
 _REFUSED = 0.01
-"""Fraction of operations in transactions that AWS cancels for its own reasons."""
+"""Fraction of transactional operations that AWS cancels for internal reasons."""
 
 
 def names(text: str) -> frozenset[str]:
-    """Return names separated by commas."""
+    """Return the names in a comma-separated text."""
     return frozenset(text.split(", "))
 
 
@@ -142,7 +143,7 @@ class Schedule:
         return self.differences + all_differences + self._alarms() + self._named_in_logs()
 
     def _alarms(self) -> list[Difference]:
-        """Check that only forged data appeared damaged to a use case."""
+        """Check that use cases reported only forged data as damaged."""
         forged = {f"share {ref.share_no} is not claimed" for ref in self.sqs.forged}
         return [
             Difference("alarm", name, "error", "none", str(error))
@@ -188,7 +189,7 @@ class Schedule:
         self.sleep_ms(self.random.randint(1, 60))
 
     def pass_day(self, duration_ms: int) -> None:
-        """Advance the time by a day, after all transactions and invocations have ended."""
+        """Advance the time by at least a day, after all transactions have ended."""
         while self._committing:
             self.sleep_ms(self.random.randint(1, 20))
         self._day_count += 1
@@ -196,7 +197,7 @@ class Schedule:
 
     @property
     def has_open_transactions(self) -> bool:
-        """Return whether a transaction holds items, some of which may be visible."""
+        """Return whether a transaction holds items; some of its writes may already be visible."""
         return bool(self._committing)
 
     def _sleep_in_call(self, duration_ms: int) -> None:
@@ -242,8 +243,8 @@ class Schedule:
         )
 
     def hang(self) -> None:
-        """Freeze some Lambdas before a transaction, either past a sweep's grace period or for
-        long.
+        """Freeze some Lambdas before a transaction, either past a sweep's grace period or for much
+        longer.
         """
         current = getcurrent()
         if not self._is_over and current.parent is not None and self.random.random() < HANGS:
@@ -254,7 +255,7 @@ class Schedule:
                 self._hanging.discard(current)
 
     def _pause_ms(self, duration_ms: int) -> None:
-        """Sleep for a use case; frozen calls resume when a long sleep ends."""
+        """Sleep on behalf of a use case; frozen calls resume when a long sleep ends."""
         self._sleep_in_call(duration_ms)
         if duration_ms >= LONG_MS:
             latest_ms = self.system.clock.now_ms() + self.random.randint(0, 300)
@@ -265,7 +266,7 @@ class Schedule:
             heapq.heapify(self._waiting)
 
     def a_lambda(self) -> Process:
-        """Return a Lambda that may have run for long, or a new one."""
+        """Return a Lambda that may have run for a long time, or a new one."""
         if self.random.random() < 0.2:
             return self.process()
         return self.random.choice(self.lambdas)
@@ -300,7 +301,7 @@ class Schedule:
         pause_ms: int,
         then: Callable[[Process], object] = bool,
     ) -> None:
-        """Edit, and repeat the edit after a missing answer, or stop."""
+        """Make some edits; after a missing answer, retry the edit or give up."""
         for _ in range(self.random.randint(0, 4)):
             self.sleep_ms(self.random.randint(pause_ms, 2_000))
             edit = self.random.choice(edits)
@@ -319,7 +320,7 @@ class Schedule:
     # Parts of every scenario.
 
     def payout_worker(self) -> None:
-        """Receive and settle, in a process that is replaced when it crashes."""
+        """Receive and settle claims in a process that is replaced when it crashes."""
         process = self.process()
         for _ in range(self.random.randint(5, 12)):
             try:
@@ -374,14 +375,15 @@ class Schedule:
 
     def reconcile(self, process: Process) -> None:
         """Export during all changes, and check that no part of the ledger appears damaged. An
-        export and its queries take a third of a second, so few schedules have them.
+        export and its queries take a third of a second, so only one schedule in RECONCILED_OF makes
+        them.
         """
         if self.seed % RECONCILED_OF:
             return
         comparison = self.two_looks()
         self.seen["reconciled rows"] += sum(check.examined for check in comparison.checks)
         for difference in comparison.differences:
-            # In a rush, claims may wait for long, so late work is judged at the end.
+            # In a rush, claims may wait for a long time, so late work is judged at the end.
             if (
                 difference.rule.startswith("I")
                 and difference.rule != "I8"
@@ -390,7 +392,7 @@ class Schedule:
                 self.differences.append(replace(difference, what=f"false alarm: {difference.what}"))
 
     def two_looks(self) -> Reconciliation:
-        """Compare an export, and another one after differences, like the state machine."""
+        """Compare an export and, after differences, a second one, as the state machine does."""
         first = self.system.compare(FakeDeadLetters(0))
         if first.differences:
             self.sleep_ms(60_000)
@@ -398,8 +400,8 @@ class Schedule:
         return first
 
     def _is_of_an_edit(self, difference: Difference) -> bool:
-        """Return whether an unfinished edit left the ends that the ledger still has. The same
-        applies to a stock change: a packet that no prize has yet keeps the end of its funding.
+        """Return whether an unfinished edit explains a packet's old end. An unfinished stock change
+        explains it as well: a packet that no prize has yet keeps the end that it was funded with.
         """
         if difference.what != ENDS_DIFFER:
             return False

@@ -92,7 +92,7 @@ def run_schedules(
 
 
 def run_on_all_cores(count: int, seed: int, *, of: str, is_naive: bool = False) -> Result:
-    """Run *count* schedules in one process per core, with the result of a single process."""
+    """Run *count* schedules in one process per core; the result is the same as in one process."""
     total = Result()
     starts = range(seed, seed + count, _CHUNK)
     sizes = [min(_CHUNK, seed + count - start) for start in starts]
@@ -141,7 +141,7 @@ def main() -> int:
 
 def _figures(of: str, count: int, seed: int, *, has_control: bool) -> dict[str, Any]:
     began_at = time.monotonic()
-    # Only sequential seeds can end at the first violation.
+    # Only a sequential run can stop at the first violation.
     run = run_on_all_cores if has_control else partial(run_schedules, until_violation=True)
     real = run(count, seed, of=of)
     naive_count = min(200, count) if has_control else 0

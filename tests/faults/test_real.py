@@ -1,6 +1,6 @@
 """Part of `make faults-real`: each suite on real processes, with its naive control.
 
-The Makefile runs it after the stacks, because real processes and threads need the cores.
+The Makefile runs it after the tests on stacks, because real processes and threads need the cores.
 """
 
 import pytest

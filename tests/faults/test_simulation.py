@@ -59,7 +59,7 @@ def test_faults_conserve_every_fen_and_prize(of: str, seed: int) -> None:
     assert result.first_differences == []
     assert result.faults > MANY * 20
     assert blind_checks(of, result.seen) == []
-    # Transactions conflicted with others that hold their rows.
+    # Transactions conflicted with others that held the same rows.
     assert sum(schedule.system.dynamo.conflict_count for schedule in some) > 40
     if of == PACKETS:
         _much_happens_to_users(some)
@@ -95,7 +95,7 @@ def test_every_check_runs_and_must_see_items() -> None:
     for _ in range(3):
         seen = seen | {part for name in seen for part in checks.get(name, ())}
 
-    # Audits of reconciliation run these checks.
+    # The audits of reconciliation run the remaining checks.
     assert checks.keys() - seen == {
         *("check_late_claims", "check_late_close"),
         *("check_posted", "check_tally", "check_unit"),

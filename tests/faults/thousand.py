@@ -1,4 +1,6 @@
-"""Shared parts of both thousand-item runs: failing or killed calls, and a last JSON line."""
+"""Parts shared by both runs of a thousand items: calls that fail or crash, and the last JSON
+line.
+"""
 
 import argparse
 import json

@@ -29,7 +29,7 @@ REFUSES, LOSES_ITS_ANSWER = 0.05, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Events at the receiver that was down at the end, and at the one that worked by then."""
+    """Events at both receivers: at the end, and at the working one while the other was down."""
 
     claims: int
     events: int
@@ -88,7 +88,7 @@ class Town:
                 self._unread += records if self.chance.random() < DIES else []
             else:
                 self._unread += records
-        # SQS queues the batch of a crashed function again; here, the test puts its messages back.
+        # SQS redelivers the batch of a crashed function; here, the test puts the messages back.
         while self.events.queue.take(0) or self._ready():
             messages = list(self.events.queue.messages)
             if self._dies(lambda: self.events.deliver(batches=1)):
@@ -163,7 +163,7 @@ class Town:
 
 
 def run(count: int, seed: int) -> tuple[Town, Figures]:
-    """Send the events of *count* claims, and return the receivers' events."""
+    """Deliver the events of *count* claims; return the town, and the figures of both receivers."""
     town = Town(count, seed)
     town.claim()
     for _ in range(5):

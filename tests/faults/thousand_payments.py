@@ -2,8 +2,8 @@
 
 10% of its calls time out after their effect and 5% before it. Every request and every notice is
 repeated, and functions crash between any two steps: before or after any call to the provider or a
-table. Then the provider's own book is compared with the ledger. The naive control marks after its
-call, and uses a new number after a missing answer.
+table. Then the provider's own book is compared with the ledger. The naive control records a call
+only after making it, and uses a new number after a missing answer.
 
 python -m tests.faults.thousand_payments --count 1000 --seed 7
 """
@@ -94,7 +94,9 @@ class Town:
         return [f"user-{number % USERS}" for number in range(self.count)]
 
     def pay_in(self) -> None:
-        """Let all users start a payment, pay it and fetch its result twice, or until it is paid."""
+        """Let all users start a payment, pay it and fetch the result at least twice, until it is
+        paid.
+        """
         for number, user_id in enumerate(self.users()):
             times, paid = 0, False
             while times < PATIENCE and not (paid and times > 1):
@@ -125,7 +127,9 @@ class Town:
             self.payments.system.pass_time(30_000)
 
     def call_naively(self, rounds: int = 30) -> None:
-        """Mark after the call: after a missing answer, start again with a new number."""
+        """Record a call only after making it; after a missing answer, call again with a new
+        number.
+        """
         attempts: Counter[str] = Counter()
         payments = self.payments
         for _ in range(rounds):
