@@ -103,6 +103,6 @@ def a_funding(packet: Packet) -> Transfer:
 
 
 def list_shares(packets: PacketReader, packet_id: str) -> list[Share]:
-    """Return every claimed or refunded share, by number."""
+    """Return every claimed or refunded share, in the order of the share numbers."""
     shards = (packets.list_shard_shares(packet_id, no) for no in range(shard_count(packet_id)))
     return sorted(itertools.chain(*shards), key=lambda share: share.share_no)

@@ -1,4 +1,4 @@
-"""Connectors with simulated platforms in this process, and a test-only platform."""
+"""Chat connectors with simulated platforms in this process, and a test-only platform."""
 
 import json
 import threading
@@ -37,7 +37,7 @@ _DELIVERIES = 100
 
 
 class Pigeon:
-    """Connector of the test-only platform, added by a line of the registry alone."""
+    """Connector of the test-only platform, which one line of the registry adds."""
 
     def __init__(self, environment: ConnectorEnvironment) -> None:
         self._word, self._http = environment.secret["pigeon_word"], environment.http
@@ -158,7 +158,7 @@ class PigeonLoft(Platform):
 
 
 def registry_line() -> ConnectorName:
-    """Return the line of the registry that adds the test-only platform."""
+    """Return the registry line that adds the test-only platform."""
     line = str.__new__(ConnectorName, "pigeon")
     line._name_, line._value_ = "PIGEON", "pigeon"
     line.implementation = f"{__name__}:Pigeon"
@@ -167,7 +167,7 @@ def registry_line() -> ConnectorName:
 
 @dataclass
 class Joined:
-    """Connector with its platform. The bot answers each call with *reply*."""
+    """Connector with its simulated platform. The bot answers each call with *reply*."""
 
     platform: Platform
     connector: Connector
@@ -183,7 +183,7 @@ class Joined:
         return self.platform.chats[GROUP]
 
     def call(self) -> Any:
-        """Wait for the bot's next call, and return it."""
+        """Wait for the next call to the bot, and return the call."""
         self._wait(lambda: bool(self.calls))
         return self.calls.pop(0)
 
@@ -197,7 +197,7 @@ class Joined:
         return self.toasts(person)[0]
 
     def settle(self) -> None:
-        """Wait for the end of all deliveries so far."""
+        """Wait until all deliveries so far have ended."""
         self._wait(lambda: all(task.done() for task in self.platform.last.values()))
 
     def write(self, person: Person, text: str, **more: str) -> None:
@@ -209,11 +209,11 @@ class Joined:
         self._act("tap", person, message=message_id, **more)
 
     async def answer(self, request: Request) -> Response:
-        """Answer like the chat function."""
+        """Answer a call as the chat function does."""
         body = await request.body()
         headers = dict(request.headers)
         self.raw.append((headers, body))
-        # A thread is necessary, because the connector calls the platform, which this loop serves.
+        # Use a thread, because the connector may call the platform, which this event loop serves.
         call = await run_in_threadpool(self.connector.read, headers, body, _now_ms())
         self.calls.append(call)
         told: Mapping[str, Any] = {}

@@ -38,25 +38,25 @@ def a_chat(chat_id: str = GROUP, **changes: Any) -> Chat:
 
 @dataclass
 class Loft:
-    """Platform that stores posted messages; *answers* are returned first, and None means no
+    """Platform that stores posted messages. It first returns the statuses *answers*; None means no
     answer.
     """
 
     cards: dict[str, list[str]] = field(default_factory=dict)
-    """Texts of each card by message id."""
+    """Texts of each card, keyed by message id."""
     said: list[tuple[str, str]] = field(default_factory=list)
     """Private messages, with the member's name."""
     answers: list[int | None] = field(default_factory=list)
     meanwhile: Callable[[str], None] | None = None
-    """Called with the packet of a new card before the bot gets the result of posting it."""
+    """Callback that gets a new card's packet before the bot gets the answer to its post."""
 
     def __call__(self, url: str) -> Any:
-        """Return the client of a URL."""
+        """Return the HTTP client for a URL."""
         assert url.startswith(LOFT)
         return self
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Store a message of the bot."""
+        """Store a message from the bot."""
         assert headers == {}
         told = json.loads(body)
         status = self.answers.pop(0) if self.answers else 200
@@ -75,10 +75,10 @@ class Loft:
 
 
 class CardList(list[str]):
-    """CardQueue that keeps the ids of packets."""
+    """CardQueue that stores the ids of packets in a list."""
 
     def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
-        """Keep packets whose cards an edit must show."""
+        """Store packets whose cards must be edited."""
         self.at_ms = at_ms
         self.extend(packet_ids)
 
@@ -111,7 +111,7 @@ class ChatSystem:
         return self.system.balance_fen(self.user(name).user_id)
 
     def write(self, name: str, text: str, chat: str = GROUP, **more: Any) -> Mapping[str, Any]:
-        """Let a member write; *message* repeats a delivery."""
+        """Let a member write; the same *message* id again is a redelivery."""
         given = {"message": f"w-{next(self._numbers)}", "text": text, "chat": chat}
         return self._call(name, {**given, **more})
 
@@ -126,7 +126,7 @@ class ChatSystem:
         self.system.pass_time(60_000)
 
     def private(self, name: str) -> list[str]:
-        """Return the bot's private answers to a member, by message."""
+        """Return the bot's private messages to a member, in order."""
         return [text for member, text in self.loft.said if member == name]
 
     def packet_id(self) -> str:
@@ -136,7 +136,7 @@ class ChatSystem:
         return packet_id
 
     def edit(self, packet_id: str) -> None:
-        """Edit a card like the queue's consumer."""
+        """Edit a packet's card as the queue's consumer does."""
         edit_card(packet_id, ports=card_ports())
 
     def _call(self, name: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -147,10 +147,10 @@ class ChatSystem:
 
 @contextmanager
 def chat_system(system: InMemorySystem) -> Iterator[ChatSystem]:
-    """Let the chat use cases run on *system*."""
+    """Run the chat use cases on *system* inside the block."""
     with handlers_of(system, CHAT_MEMBER_DAY_FEN=str(MEMBER_DAY_FEN)):
         chat = ChatSystem(system)
         vars(containers.chat).update(connectors={PIGEON: chat.bot}, card_queue=chat.queued)
         yield chat
-    # The handler also does this after each request.
+    # Remove the time limit of the last request, as the handler does.
     time_budget.begin(inf)

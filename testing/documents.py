@@ -1,4 +1,4 @@
-"""Command blocks in the documents, for tests that run them like a reader."""
+"""Command blocks in the documents, for tests that run the commands as a reader would."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ class Ran:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """Return the blocks of shell commands of a page."""
+    """Return a page's blocks of shell commands."""
     text = page.read_text("utf-8")
     return [
         Block(
@@ -53,7 +53,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def filled(commands: str, values: Mapping[str, str]) -> str:
-    """Replace the values that a page assigns to variables with those that a reader would copy.
+    """Replace the values that a page assigns to variables with the values that a reader would copy.
     Raises KeyError for a variable without a value, and for a value without a variable.
     """
     left = set(values)

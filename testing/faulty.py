@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 Failure: TypeAlias = Callable[[], Exception]
-"""Factory of errors; an instance raised repeatedly would keep all its tracebacks."""
+"""Factory of errors. One instance that is raised repeatedly would keep all its tracebacks."""
 
 
 _LEFT_BEHIND = 0.5
@@ -33,7 +33,7 @@ _LEFT_BEHIND = 0.5
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)
-"""Milliseconds of one direction; the answer takes equally long."""
+"""Milliseconds that a request takes; its answer takes equally long."""
 
 TIMEOUTS_MS = (100, 500, 1_500)
 """Milliseconds for which a caller waits for a missing answer."""
@@ -45,14 +45,14 @@ class Killed(BaseException):
 
 @dataclass
 class Faults:
-    """Source of faults from a seed; *rate* 0 stops them."""
+    """Seeded source of faults; *rate* 0 stops the faults."""
 
     random: random.Random
     rate: float
     count: int = 0
 
     def strike(self) -> str | None:
-        """Return the fault of this call: None, or one of the kinds below."""
+        """Return the fault of this call: None, or one of four kinds."""
         if self.random.random() >= self.rate:
             return None
         self.count += 1
@@ -61,7 +61,9 @@ class Faults:
 
 @dataclass
 class Wire:
-    """Wire between a process and a service: a call takes time, runs others, and then may fail."""
+    """Wire between a process and a service. A call takes time, in which other parts run, and may
+    fail.
+    """
 
     faults: Faults
     sleep_ms: Callable[[int], None]
@@ -77,8 +79,8 @@ class Wire:
         in_doubt: Failure,
         begin: Callable[[], Callable[[], None]] | None = None,
     ) -> Result:
-        """Call *do* unless a fault occurs; raise *lost* without its effect, *in_doubt* after it. A
-        call that can *begin* without its caller may end long after the caller gave up.
+        """Call *do* unless a fault occurs. Raise *lost* if nothing was done, and *in_doubt* if *do*
+        may have run. A call with *begin* may end long after its caller gave up.
         """
         self.steps += 1
         if begin:
@@ -142,7 +144,8 @@ class FaultyDynamo:
         self._wire = wire
 
     def query(self, **arguments: Any) -> Any:
-        # Partitions of each list that a sweep reads, and a comparison of a day's lines.
+        # A sweep reads many partitions of a list, and a comparison of statements many lines of a
+        # day.
         pk = arguments["ExpressionAttributeValues"].get(":pk", {"S": ""})["S"]
         is_one_of_many = arguments.get("IndexName") == "by_work" or pk.startswith("outside#")
         if is_one_of_many and self._wire.is_spared(WORK_SHARDS):

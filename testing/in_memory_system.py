@@ -126,11 +126,11 @@ VARIABLES = {
 
 
 _EXPORTS_KEPT = 4
-"""Newest exports that concurrent runs may start from."""
+"""Number of newest exports that are kept, because concurrent runs may start from them."""
 
 
 class InMemorySystem:
-    """System with its users; *told* stores every answer for I5."""
+    """System with users; *told* stores every answer to a claim, for I5."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -138,7 +138,7 @@ class InMemorySystem:
         self.dynamo = FakeDynamo()
         self.queue = FakeQueue()
         self.memory = FakeShards(self.clock)
-        # Client of the use cases' tables; a test may replace it.
+        # Cache that the use cases call; a test may replace it.
         self.claim_cache: ClaimCache = ShardedClaims(self.memory, clock=self.clock)
         self.turns: LoadTurns = self.memory
         self.payouts: PayoutQueue = self.queue
@@ -165,7 +165,7 @@ class InMemorySystem:
         self.read_emptied: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
         )
-        # The same applies to a process's cache of campaigns.
+        # The same applies to the process's cache of campaigns.
         self.recall_campaigns: Callable[[], CachedCampaigns] = lambda: CachedCampaigns(
             self.campaigns, clock=self.clock, logger=self.logger
         )
@@ -214,8 +214,8 @@ class InMemorySystem:
         return other
 
     def process(self, **given: Any) -> Process:
-        """Return a new process on the system's current services. Its containers are those of a
-        function; *given* replaces members.
+        """Return a new process on the system's current services. It has a function's containers;
+        *given* replaces members of them.
         """
         variables = {
             **VARIABLES,
@@ -372,11 +372,11 @@ class InMemorySystem:
         return ended
 
     def put_prize(self, plan: Prize) -> Prize:
-        """Put or edit a prize; the operator pays for cash."""
+        """Create or edit a prize; the operator pays for cash."""
         return put_prize(plan, None, an_operator(), ports=self.prize_ports())[0]
 
     def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
-        """Change the stock; calls with one key are repeats of each other."""
+        """Change the stock; calls with the same key are retries."""
         request = Request("operator", key or f"stock-{next(self._ids)}", str(delta))
         return change_stock(
             prize.campaign_id,
@@ -389,7 +389,7 @@ class InMemorySystem:
         )
 
     def rain(self, **changes: Any) -> Campaign:
-        """Put a campaign that begins now and lasts an hour."""
+        """Create a campaign that begins now and lasts an hour."""
         now_ms = self.clock.now_ms()
         window = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
         campaign = a_campaign(**{**window, **changes})
@@ -397,13 +397,13 @@ class InMemorySystem:
         return campaign
 
     def send_of(self, campaign: Campaign, sender: str = "sender", **changes: Any) -> Packet:
-        """Send a packet of a campaign."""
+        """Send a packet from a campaign."""
         opening = changes.pop("opening", Opening.ONE_STEP)
         rules = Rules(campaign_id=campaign.campaign_id, opening=opening)
         return self.send(sender, rules=rules, campaign=campaign, **changes)
 
     def lottery(self, *prizes: Prize, **changes: Any) -> Campaign:
-        """Put the four-day campaign gala with its prizes, without loading the cache."""
+        """Create the four-day campaign "gala" with prizes, without loading the cache."""
         plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
         campaign = a_campaign(**plan)
         assert self.campaigns.create(campaign)
@@ -412,7 +412,7 @@ class InMemorySystem:
         return campaign
 
     def draw_each(self, count: int, name: str = "user") -> list[Draw]:
-        """Let *count* users draw once at gala, user-0 first."""
+        """Let *count* users draw once in the campaign "gala", user-0 first."""
         return [self.draw("gala", f"{name}-{number}", "key").draw for number in range(count)]
 
     def load_campaign(self, campaign_id: str) -> None:
@@ -450,7 +450,7 @@ class InMemorySystem:
         return f"{next(self._ids):0{size}d}".encode()
 
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
-        """Deliver *refs*, or all queued claims."""
+        """Deliver *refs*, or all queued claims, to the payout."""
         refs = self.queue.take_all() if refs is None else refs
         process = self.process()
         settled: set[ShareRef] = process.settle_or_delay(refs, is_on=process.stored_switches.is_on)
@@ -476,7 +476,7 @@ class InMemorySystem:
         return ports
 
     def load_packet(self, packet_id: str) -> None:
-        """Load all shards from the ledger."""
+        """Load all of a packet's shards from the ledger."""
         packet = self.packets.find_packet(packet_id)
         assert packet
         for shard in range(shard_count(packet_id)):
@@ -484,7 +484,7 @@ class InMemorySystem:
             self.claim_cache.load(packet, shares, shard)
 
     def read_record(self, packet: Packet, viewer: str, chat_id: str | None = None) -> Record:
-        """Read a packet's page as one of its users, or as a member of its chat."""
+        """Read a packet's page as a user, or as a member of a chat."""
         return read_record(
             packet.packet_id,
             User(viewer, chat_id=chat_id),
@@ -500,7 +500,7 @@ class InMemorySystem:
         return edit_campaign(plan, budget_fen, None, an_operator(), ports=ports)[0]
 
     def campaign_ports(self) -> CampaignPorts:
-        """Return the ports of an edit of a campaign."""
+        """Return the ports for editing a campaign."""
         return CampaignPorts(
             campaigns=self.campaigns,
             prizes=self.prizes,
@@ -532,8 +532,8 @@ class InMemorySystem:
     def compare(
         self, dead_letters: DeadLetters, first: Reconciliation | None = None
     ) -> Reconciliation:
-        """Export all tables, and compare them in DuckDB as Athena does; confirm a *first*
-        result.
+        """Export all tables, and compare them in DuckDB as Athena does; *first* is a result to
+        confirm.
         """
         audits = self.process(dead_letters=dead_letters).audits
         now_ms = self.clock.now_ms()
@@ -558,9 +558,9 @@ class InMemorySystem:
         return result
 
     def _exported(self, run: Run, database: str) -> Duck:
-        """Return the engine over an export of all tables, or of the changes since its base."""
+        """Return DuckDB with an export of all tables, or of the changes since the export's base."""
         kept = {run.base, self.last_run.get("database"), self.duck and self.duck.database}
-        # The first result of another run may be the base of a second one.
+        # Another run's first result may be the base of its second export.
         kept |= {*list(self._exports)[-_EXPORTS_KEPT:]}
         for old in self._exports.keys() - kept:
             del self._exports[old]
@@ -594,7 +594,7 @@ class InMemorySystem:
         return self.expire()
 
     def stored(self, packet: Packet) -> Packet:
-        """Return the current packet."""
+        """Return the packet as it is stored now."""
         stored = self.packets.find_packet(packet.packet_id)
         assert stored
         return stored
@@ -605,7 +605,7 @@ class InMemorySystem:
         return row
 
     def forge(self, table: str, key: Mapping[str, str], **changes: Any) -> None:
-        """Change attributes of a row and its positions in the indexes."""
+        """Change a row's attributes, and so its positions in the indexes."""
         self.dynamo.tables[table][key["pk"], key["sk"]] = {**self.row(table, key), **changes}
 
     def ledger_state(self) -> LedgerState:
@@ -619,7 +619,7 @@ class InMemorySystem:
     def differences(
         self, bound_ms: int | None = None, seen: Counter[str] | None = None
     ) -> list[Difference]:
-        """Run every check; *bound_ms* also checks for late work."""
+        """Run every check; with *bound_ms*, also check for late work."""
         ledger_state, seen = self.ledger_state(), Counter() if seen is None else seen
         differences = ledger_state.differences(self.told, self.told_draws, seen)
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)
@@ -653,12 +653,12 @@ def _at_once(connect: Callable[[], Any]) -> Dynamo:
 
 
 def process_on(dynamo: Dynamo, **given: Any) -> Process:
-    """Return the containers of a function that only reaches DynamoDB."""
+    """Return a process of a function that calls only DynamoDB."""
     return Process(settings=Settings(VARIABLES), dynamo=dynamo, user_ids=PlainIds, **given)
 
 
 def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """Run everything in order: `in_parallel` without threads."""
+    """Call *do* for each item in order: `in_parallel` without threads."""
     return [do(item) for item in items]
 
 
@@ -678,12 +678,12 @@ class _Interposed:
 
 
 def a_person(user_id: str) -> User:
-    """Return a user like the HTTP layer, with a plain id instead of a hash."""
+    """Return a user as the HTTP layer does, but with a plain id instead of a hash."""
     return User(user_id, host_id=f"{user_id}@host")
 
 
 class PlainIds:
-    """Ids of users made by a_person, and hashes of other host ids."""
+    """UserIds with plain ids for users from a_person, and with hashes for other host ids."""
 
     @staticmethod
     def id_of(host_id: str) -> str:
@@ -692,7 +692,7 @@ class PlainIds:
 
 
 def an_operator(user_id: str = "operator", *duties: Duty) -> Operator:
-    """Return an operator with the given duties, or with all."""
+    """Return an operator with the given duties, or with all duties."""
     return Operator(a_person(user_id), frozenset(duties or Duty))
 
 

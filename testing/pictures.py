@@ -1,4 +1,4 @@
-"""Small pictures of each media type, with optional parts and any stated size."""
+"""Small pictures of each media type, with optional parts and any declared size."""
 
 import struct
 import zlib
@@ -31,7 +31,9 @@ def jpeg_segment(marker: int, data: bytes) -> bytes:
 
 
 def exif_segment(orientation: int, order: str, *, secret: bytes = b"") -> bytes:
-    """Return a segment that rotates a photo, before other fields (`>` is big-endian)."""
+    """Return an Exif segment that first rotates a photo (`>` is big-endian), then has *secret*
+    bytes.
+    """
     tiff = (b"MM\0*" if order == ">" else b"II*\0") + struct.pack(f"{order}I", 8)
     entries = struct.pack(f"{order}HHHIHH", 1, 0x0112, 3, 1, orientation, 0) + bytes(4)
     return jpeg_segment(0xE1, b"Exif\0\0" + tiff + entries + secret)
@@ -62,7 +64,7 @@ def webp_lossless(width: int, height: int) -> bytes:
 
 
 def webp_canvas(width: int, height: int, *, flags: int = 0) -> bytes:
-    """Return the chunk that states a canvas."""
+    """Return the chunk that declares a canvas size."""
     low = struct.pack("<I", flags)
     return webp_chunk(
         b"VP8X", low + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")

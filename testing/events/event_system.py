@@ -20,8 +20,8 @@ OK, FAILED = 204, 503
 
 
 class FakeReceiver:
-    """Endpoint of a host: *answers* are its responses, and *keeps* decides whether it stores the
-    event.
+    """Endpoint of a host: *answers* returns the status for an event, and *keeps* whether the host
+    stores the event.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class FakeReceiver:
 
 
 class FakeSender:
-    """Sender without a network; it does not encrypt secrets."""
+    """Sender that uses no network and does not encrypt secrets."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ class FakeSender:
 
 
 class FakeDeliveryQueue:
-    """In-memory DeliveryQueue; messages are texts, and become visible after their delay."""
+    """In-memory DeliveryQueue of texts, each of which becomes visible after a delay."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -100,7 +100,7 @@ class EventSystem:
         self.queue = FakeDeliveryQueue(self.clock)
         self.sender = FakeSender(self.clock)
         self.aside: list[Mapping[str, Any]] = []
-        # DynamoDB client of the functions; a suite may replace it.
+        # DynamoDB client that the functions use; a suite may replace it.
         self.client: Any = self.system.dynamo
 
     def process(self, **given: Any) -> Process:

@@ -4,7 +4,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 class FakeSigner:
-    """HeadSigner; *messages* has everything that it signed."""
+    """HeadSigner that stores everything it signed in *messages*."""
 
     def __init__(self, secret: int = 20_261_122) -> None:
         self._key = Ed25519PrivateKey.from_private_bytes(secret.to_bytes(32))

@@ -9,7 +9,7 @@ from redpacket.packets.split import Split, Terms, amounts_fen, default_share_fen
 PACKETS = 60_000
 SEED = 20_260_217
 SIZES = {"100 yuan": (10_000, 10), "0.20 yuan": (20, 10)}
-"""Totals and counts of packets. A split must favor no position at either size."""
+"""Totals and share counts of packets. A split must favor no position at either size."""
 
 LUCKY = [split for split in Split if split is not Split.EQUAL]
 SHUFFLED = [split for split in LUCKY if split is not Split.DOUBLE_MEAN_LIVE]
@@ -17,14 +17,14 @@ SHUFFLED = [split for split in LUCKY if split is not Split.DOUBLE_MEAN_LIVE]
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """By position: the mean relative to the fair share, and the chance to be the luckiest."""
+    """For each position: the mean relative to the fair share, and the chance to be the luckiest."""
 
     means: Sequence[float]
     luckiest: Sequence[float]
 
 
 def packets_of(split: Split, total_fen: int, count: int, packets: int) -> Iterator[Sequence[int]]:
-    """Split with default bounds and unit."""
+    """Yield the amounts of packets with default bounds and the default unit."""
     seeds = random.Random(SEED)
     share_fen_max = default_share_fen_max(
         split, total_fen=total_fen, count=count, unit_fen=1, cap_fen=20_000
@@ -35,7 +35,9 @@ def packets_of(split: Split, total_fen: int, count: int, packets: int) -> Iterat
 
 
 def measure(packets: Iterable[Sequence[int]]) -> Fairness:
-    """Measure packets of one size; a tie is shared evenly among the luckiest."""
+    """Measure packets of one size; a tie counts in equal parts for each of the luckiest
+    positions.
+    """
     times = 0
     sums: list[int] = []
     luckiest: list[float] = []

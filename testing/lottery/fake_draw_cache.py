@@ -76,7 +76,7 @@ class FakeDrawCache:
         self._loading_until_ms: dict[str, int] = {}
 
     def snapshot(self) -> Item:
-        """Return a copy that later draws do not change, like a replica."""
+        """Return a copy, like a replica, that later draws do not change."""
         kept = {name: value for name, value in vars(self).items() if name != "_clock"}
         return deepcopy(kept)
 
@@ -245,5 +245,7 @@ class FakeDrawCache:
 
 
 def _version_told(refused: DrawStatus, snapshot: CampaignSnapshot | None) -> int:
-    """Return the version for a refusal; the wrong day depends only on clocks."""
+    """Return the snapshot's version for a refusal, except a wrong day, which depends only on
+    clocks.
+    """
     return snapshot.version if snapshot and refused is not DrawStatus.WRONG_DAY else 0

@@ -79,7 +79,7 @@ def _real_prize(campaign_id: str, number: int, rng: random.Random) -> Prize:
 
 
 def write_prize(prizes: DynamoPrizes, prize: Prize) -> None:
-    """Put *prize* into the current version of its campaign."""
+    """Write *prize* at the current version of its campaign."""
     seen = prizes.find_snapshot(prize.campaign_id)
     assert seen
     assert prizes.put_prize(prize, seen)

@@ -35,7 +35,7 @@ class Office:
         self.campaign = campaign
         self.client = CutDynamo(system.dynamo)
         client: Any = self.client
-        # The operators' process: it shares everything with the system except its client.
+        # The operators' process shares everything with the system except the DynamoDB client.
         self.process = copy.copy(system)
         self.process.stand_on(client)
         self.process.campaigns = process_on(Dynamo(lambda: client, TABLE_NAMES)).edited_campaigns
@@ -91,7 +91,7 @@ class Office:
         return [packet for packet in packets if packet]
 
     def ends_ms(self) -> set[int]:
-        """Return the time at which the money of open prizes ends."""
+        """Return the times at which the open packets of prizes end."""
         packets = [packet for prize in self.prizes().values() for packet in self.packets_of(prize)]
         return {packet.expires_at_ms for packet in packets if packet.status is PacketStatus.OPEN}
 
@@ -106,8 +106,8 @@ class Office:
         act: Callable[[Self], object],
         between: Callable[[Self], object] = lambda _: None,
     ) -> bool:
-        """Run *act*, interrupted at its I/O with this number; return whether it got that far. *how*
-        is "lost", "in doubt" or "killed", or "between", which runs *between* there.
+        """Run *act*, and interrupt it at its I/O number *at*; return whether it got that far. *how*
+        is "lost", "in doubt", "killed", or "between", which only runs *between* at that I/O.
         """
         self.client.count, self.client.cut_at, self.client.how = 0, at, how
         self.client.between = lambda: between(self)
@@ -167,7 +167,7 @@ def each_cut(
     act: Callable[[AnOffice], object],
     check: Callable[[AnOffice], object],
 ) -> None:
-    """Interrupt *act* at each of its I/Os in each way, with new operators; then call *check*."""
+    """Interrupt *act* at each of its I/Os in each way, with a new office; then call *check*."""
     for how in ("lost", "in doubt", "killed"):
         for at in range(1, IO_MAX):
             office = an_office()

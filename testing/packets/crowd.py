@@ -1,5 +1,5 @@
-"""Concurrent users of one packet: threads, real use cases, a real cache, and counted
-ledger reads.
+"""Concurrent users of one packet, with threads, the real use cases, a real cache, and a count of
+the ledger reads.
 """
 
 import threading
@@ -23,7 +23,7 @@ from testing.platform.wall_clock import WallClock
 CROWD = 200
 
 _READ_S = 0.01
-"""Duration of a DynamoDB call, long enough for the other users to arrive."""
+"""Seconds that a DynamoDB read takes, long enough for the other users to arrive."""
 
 
 def a_crowded_town(cache_port: int) -> InMemorySystem:
@@ -53,8 +53,8 @@ def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
         # Connect first: 200 concurrent connections take longer than a load may.
         system.claim_cache.is_loaded(packet.packet_id, 0)
         ready.wait()
-        # A user who gets 503 retries, like their client: on a busy machine a load takes longer than
-        # a caller waits.
+        # A user who gets 503 retries, as clients do: on a busy machine, a load takes longer than a
+        # caller waits.
         for _ in range(ASKED_AT_MOST):
             try:
                 system.grab(packet, f"user-{number}")
@@ -92,7 +92,7 @@ class _SlowDynamo:
 
 
 class _CachePerThread(threading.local):
-    """Client with one connection per thread, because each Lambda process has one."""
+    """Claim cache with one connection per thread, because each Lambda process has one."""
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)

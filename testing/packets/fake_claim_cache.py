@@ -26,7 +26,7 @@ _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTE
 
 
 def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
-    """Return whether the cache decides without its clock; reopening also depends on time."""
+    """Return whether the cache decided without its clock, on which reopening also depends."""
     reopens = seen.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "O"
     return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
 
@@ -43,7 +43,7 @@ class FakeShards:
         self._life_of_slot: dict[str, int] = {}
 
     def snapshot(self) -> dict[str, Item]:
-        """Return a copy that later claims do not change, like a replica."""
+        """Return a copy, like a replica, that later claims do not change."""
         return {
             packet_id: {
                 **claim_cache,
@@ -97,7 +97,7 @@ class FakeShards:
         seen = self._look(packet_id, user_id)
         noted_no = self.holders(packet_id).get(user_id)
         if seen and seen.status is GrabStatus.PACKET_NOT_LOADED and noted_no:
-            # The script finds users who are noted before the packet is loaded.
+            # The script also finds users who were noted before the packet was loaded.
             return AdmitOutcome(AdmitStatus.ALREADY_CLAIMED, noted_no)
         if seen:
             return AdmitOutcome(AdmitStatus(seen.status), seen.share_no or 0)
@@ -203,8 +203,8 @@ class FakeShards:
                 "starts_at_ms": 0 if packet.rules.campaign_id else packet.starts_at_ms,
                 "expires_at_ms": 0,
             }
-        # The key of a campaign packet outlives its end, because edits move the end; a load extends
-        # the key.
+        # The key of a campaign's packet outlives the packet's end, because edits may move the end.
+        # A load extends the key's lifetime.
         ends_at_ms = packet.expires_at_ms + (DAY_MS if packet.rules.campaign_id else 0)
         claim_cache["expires_at_ms"] = max(claim_cache["expires_at_ms"], ends_at_ms)
         for share in shares:
@@ -278,13 +278,13 @@ class FakeShards:
 
     @staticmethod
     def _doubt(claim_cache: Item) -> None:
-        """Record a claim that the ledger has and this cache lacked."""
+        """Record that the ledger has a claim which this cache lacked."""
         if claim_cache.get("sign") != "told":
             claim_cache["sign"] = None
 
     def _offer_again(self, claim_cache: Item, share_no: int) -> None:
         if not claim_cache["terms"]:
-            return  # Only users: once loaded, the ledger's outcomes decide which shares are free.
+            return  # Only users are noted. At the load, outcomes decide which shares are free.
         if claim_cache["letter"] == "E":
             claim_cache["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
         claim_cache["returned"].append(share_no)
@@ -292,7 +292,7 @@ class FakeShards:
 
     @staticmethod
     def _a_claim_cache() -> Item:
-        """Return the result of a note if nothing is loaded."""
+        """Return the state that a note creates if nothing is loaded."""
         return {
             "letter": "",
             "terms": "",

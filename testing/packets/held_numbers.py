@@ -18,7 +18,7 @@ from redpacket.packets.redis.shards import STATE, RedisShards
 def held_numbers(
     claim_cache: ClaimCache, packet_id: str, user_ids: Iterable[str]
 ) -> dict[str, int]:
-    """Return users' share numbers from their home shards, or otherwise from any shard."""
+    """Return users' share numbers, from their home shards if possible, otherwise from any shard."""
     cache = getattr(claim_cache, "_shards", claim_cache)
     if not is_sharded(packet_id):
         return {user: no for user, no in _users(cache, packet_id).items() if user in user_ids}

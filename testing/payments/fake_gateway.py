@@ -1,4 +1,4 @@
-"""Payment providers' ports over the in-process simulator, and small fakes."""
+"""Provider ports over the in-process simulator, and small fakes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,16 +49,16 @@ _FINAL = {"succeeded", "failed", "cancelled"}
 
 
 class FakeGateway(Gateway):
-    """Simulator whose policy calls hooks that a suite sets while it runs.
+    """Simulator with hooks that a suite may set at any time.
 
-    *hides_for_ms*: NOT_FOUND, then found; *next_state*: the state of a transfer at the next query;
-    *refusal*: the answer to a transfer, or to a query of an existing one; *is_away*: no call is
-    answered; *ends_orders*: overdue orders are closed before a call closes them; *refund_takes_ms*:
-    PROCESSING, then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*:
-    changes a day's lines, None without a statement; *remembers_ms*: an older transfer is unknown,
-    and would be paid again; *locks_money*: statements have locks; with it or *ends_in_time*, a
-    transfer ends within CONFIRM_MS of its request; *has_lost_orders*: a restore lost some orders,
-    so a repeat may end differently.
+    *hides_for_ms*: a transfer is NOT_FOUND for this time; *next_state*: a transfer's state at the
+    next query; *refusal*: the answer to a transfer, or to a query of an existing one; *is_away*: no
+    call is answered; *ends_orders*: overdue orders are closed before a call closes them;
+    *refund_takes_ms*: a refund is PROCESSING for this time; *billed_on*: the day whose statement
+    has a line; *edit_statement*: changes a day's lines, or returns None if there is no statement;
+    *remembers_ms*: an older transfer is unknown, and would be paid again; *locks_money*: statements
+    have locks; with this or *ends_in_time*, a transfer ends within CONFIRM_MS of its request;
+    *has_lost_orders*: a restore lost some orders, so a retry may end differently.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class FakeGateway(Gateway):
         self.ends_in_time = False
 
     def lapse(self) -> None:
-        """Delete old transfers, and leave the end of the others to *next_state*."""
+        """Delete old transfers, and let *next_state* decide about the others."""
         since_ms = self.clock.now_ms() - self.remembers_ms
         for made in [*self.transfers.values()]:
             if made.created_at_ms < since_ms:
@@ -148,7 +148,7 @@ class FakeGateway(Gateway):
         state = self.next_state(TransferState(transfer.state))
         if transfer.state not in _FINAL and transfer.state != state:
             until_ms = transfer.created_at_ms + CONFIRM_MS
-            # The transfer ended in time, even without a query until now.
+            # The transfer ended in time, even if no query was made until now.
             is_timely = self.locks_money or self.ends_in_time
             at_ms = min(self.clock.now_ms(), until_ms) if is_timely else None
             self.move(transfer, state, state.upper(), at_ms)
@@ -186,7 +186,7 @@ class _Hooks(Policy):
 
 
 class _Port:
-    """Port over a simulator, which executes calls as the policy decides, in virtual time."""
+    """Port over a simulator that executes calls in virtual time, as its policy decides."""
 
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
@@ -239,7 +239,7 @@ class FakePaymentsIn(_Port):
         order = self._find("find_order", self._gateway.orders, number)
         if order is None:
             return OrderFound(OrderState.NOT_FOUND)
-        # Like WeChat Pay, the simulator names only the first one.
+        # Like WeChat Pay, the simulator shows only the first transaction.
         paid = tuple(self._shown(transaction) for transaction in order.transactions[:1])
         return OrderFound(OrderState(order.state(self._gateway.clock.now_ms())), paid)
 
@@ -253,7 +253,7 @@ class FakePaymentsIn(_Port):
 
     def refund(self, order: RefundOrder) -> RefundFound:
         call = Call("refund", order.refund_no, order, creates=True)
-        # Like WeChat Pay, the simulator finds only the transaction.
+        # Like WeChat Pay, the simulator finds the payment by its transaction id.
         of = order.refund_no, "", order.transaction_id, order.amount_fen, order
         return self._refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
@@ -308,7 +308,7 @@ class FakePaymentsOut(_Port):
     def query(self, transfer_no: str) -> TransferFound:
         call = Call("find_transfer", transfer_no)
         made = self._call(call, lambda _: self._gateway.transfers.get(transfer_no), "NOT_FOUND")
-        # Like WeChat, only the answers to calls have the data for the payee's client.
+        # As with WeChat Pay, only answers to transfer calls have the data for the payee's client.
         return replace(_transfer(made), confirmation="")
 
     def cancel(self, transfer_no: str) -> None:
@@ -376,7 +376,7 @@ class FakeAuthorizations(_Port):
 
 
 class FakeLogins:
-    """Logins in which the code code-<name> belongs to that user, once."""
+    """Logins that accept the code `code-<name>` for that user, once."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()

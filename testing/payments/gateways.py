@@ -1,4 +1,4 @@
-"""Simulators of providers: as processes with their adapters, and in process."""
+"""Simulated providers with their adapters: as separate processes, and in this process."""
 
 import json
 import os
@@ -71,7 +71,7 @@ class Received:
 
 @dataclass(slots=True)
 class Inbox:
-    """Server at our callback URL, which stores requests."""
+    """Server at our callback URL that stores the requests."""
 
     url: str
     received: list[Received] = field(default_factory=list)
@@ -169,11 +169,11 @@ class Side:
         self.ahead_ms += by_ms
 
     def read(self, received: Received) -> ProviderEvent:
-        # Signatures use this machine's time, regardless of the counterparty's clock.
+        # Signatures use this machine's time, regardless of the simulator's clock.
         return self.callbacks.read(received.headers, received.body, time.time_ns() // 1_000_000)
 
     def notices(self, count: int) -> list[ProviderEvent]:
-        """Return the notices of the first *count* callbacks, without forged ones."""
+        """Return the events of the first *count* callbacks, except forged ones."""
         notices = []
         for received in self.inbox.wait_for(count):
             try:
@@ -184,7 +184,7 @@ class Side:
 
 
 class MemoryFake(Fake):
-    """In-process simulator with the same controls."""
+    """In-process simulator with the same controls as the processes."""
 
     def __init__(self, payers: SimulatedPayers) -> None:
         self._people = payers

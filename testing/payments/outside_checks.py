@@ -33,8 +33,8 @@ OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
 
 @dataclass(frozen=True, slots=True)
 class BookedLine:
-    """Line that a statement of *channel* must have; *account* is its payment or withdrawal.
-    *outside_no* is empty for a refund, whose number is enough.
+    """Line that a statement from *channel* must have; *account* is the payment's or withdrawal's.
+    *outside_no* is empty for a refund, because its number is enough.
     """
 
     channel: str
@@ -54,9 +54,8 @@ def account_of(row: OutsideRow) -> str:
 
 
 def asked_lines(row: OutsideRow, channels: Mapping[str, str]) -> list[BookedLine]:
-    """Return the statement lines that were written with this row or with its changes.
-
-    *channels* has the provider of each payment, which a refund does not repeat.
+    """Return the statement lines that this row requires. *channels* has the provider of each
+    payment, because a refund's row does not name it.
     """
     lines: list[tuple[StatementKind, str, str, int | None]] = []
     if isinstance(row, Withdrawal):
@@ -80,8 +79,8 @@ def asked_lines(row: OutsideRow, channels: Mapping[str, str]) -> list[BookedLine
 
 
 def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) -> list[Difference]:
-    """I6: statements have exactly the lines that payments and withdrawals require. No transaction
-    may be credited under another id, and none may lack both its credit and its return.
+    """Check I6: statements have exactly the lines that payments and withdrawals require. No
+    transaction may be credited under another id, and none may lack both a credit and a return.
     """
     wanted, written = Counter(expected), Counter(actual)
     return [
@@ -98,7 +97,7 @@ def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) ->
 
 
 def check_asked(withdrawals: Iterable[Withdrawal]) -> list[Difference]:
-    """I6: held money returns only after an answer of the provider within its horizon."""
+    """Check I6: held money returns only after an answer from the provider within its horizon."""
     return [
         Difference("I6", withdrawal_account(row.withdrawal_id), "returned on an answer", 1, 0)
         for row in withdrawals
@@ -120,7 +119,7 @@ def held_fen(withdrawal: Withdrawal) -> int:
 def check_withdrawn(
     withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
 ) -> list[Difference]:
-    """I9: withdrawals that were not returned count against the limit for a user and a day."""
+    """Check I9: withdrawals that were not returned count toward the limit of a user and a day."""
     wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for withdrawal in withdrawals:
         count = wanted[withdrawal.user_id, withdrawal.day]
@@ -136,7 +135,7 @@ def check_withdrawn(
 def check_outside_in_time(
     rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
 ) -> list[Difference]:
-    """I8: unfinished rows are in their work list, and late by at most *bound_ms*."""
+    """Check I8: unfinished rows are in their work list, and late by at most *bound_ms*."""
     differences: list[Difference] = []
     for row in rows:
         subject = account_of(row)
@@ -169,7 +168,7 @@ def _is_watched(payment: Payment, now_ms: int) -> bool:
 
 
 def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
-    """I8: no money is held permanently."""
+    """Check I8: no money is held permanently."""
     by_ms = withdrawal.created_at_ms + 2 * GIVEN_UP_AFTER_MS
     if withdrawal.is_final or now_ms <= by_ms:
         return []

@@ -95,7 +95,7 @@ class PaymentSystem:
         self.lists = DynamoPaymentLists(client)
         self.payees = FakePayees()
         self.notices = FakeNoticeQueue()
-        # The real rows, for tests of linked accounts.
+        # The real adapters, for tests of linked accounts.
         self.accounts = DynamoPayees(client)
         self.consents = DynamoAuthorizations(client)
         self.consent_gate = FakeAuthorizations(self.gateway)
@@ -193,7 +193,7 @@ class PaymentSystem:
     def resolve(
         self, resolution: Resolution, operator: str = "ann", limits: ApprovalLimits | None = None
     ) -> PaymentReturn:
-        """Resolve a listed return for an operator."""
+        """Resolve a listed return as an operator."""
         policy: ApprovalPolicy = self.system.process().approval_policy
         if limits:
             policy = replace(policy, limits=limits)
@@ -238,11 +238,11 @@ class PaymentSystem:
         )
 
     def end_packet(self, packet: Packet, reason: str = "") -> Packet:
-        """End a packet early; the order function closes its order at the provider."""
+        """End a packet early; the order function closes the payment's order at the provider."""
         return self.system.end_packet(packet, reason, payments=self)
 
     def close(self, number: str) -> None:
-        """Close an order, like the client of the order function."""
+        """Close an order, as the order function's client does."""
         close_order(number, ports=self.payments)
 
     def withdraw(
@@ -290,13 +290,13 @@ class PaymentSystem:
         return withdrawal
 
     def pay_again(self, payment: Payment) -> None:
-        """Pay a second transaction of a number, and confirm it."""
+        """Pay a payment a second time, and confirm the second transaction."""
         second = self.gateway.pay(payment.number, is_forced=True)
         assert second
         self.confirm(payment, second.transaction_id)
 
     def pay_packet(self, packet: Packet) -> Payment:
-        """Pay for an unpaid packet, and confirm it."""
+        """Pay for an unpaid packet, and confirm the payment."""
         payment = self.start_packet(packet)
         self.gateway.pay(payment.number)
         return self.confirm(payment)

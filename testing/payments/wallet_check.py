@@ -51,7 +51,7 @@ UNANSWERED = 2
 
 
 class ScenarioClient(HostClient):
-    """Client that stores the numbers of one scenario by field."""
+    """Client that stores the numbers of one scenario, keyed by field."""
 
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys, http_client)
@@ -75,7 +75,7 @@ class ScenarioClient(HostClient):
 
 
 class OwnWallet(Fake):
-    """Controls of a wallet, which may support none. Answers to queries replace its books."""
+    """Controls of a wallet, which may support none. Query answers replace the wallet's books."""
 
     def __init__(self, url: str, client: ScenarioClient) -> None:
         super().__init__(url)
@@ -170,7 +170,7 @@ class Verdicts:
 
 
 def _claim(node_id: str) -> str:
-    """Return the test's name as a sentence, with its parameters."""
+    """Return a test's name as a sentence, with the test's parameters."""
     name, _, parameters = node_id.rpartition("::")[2].removeprefix("test_").partition("[")
     told = [each for each in parameters.rstrip("]").split("-") if each not in {"", "host"}]
     return name.replace("_", " ") + (f" ({', '.join(told)})" if told else "")
@@ -180,7 +180,7 @@ def _claim(node_id: str) -> str:
 def an_own_side(
     client: ScenarioClient, url: str, keys: HostKeys, callback_port: int
 ) -> Iterator[Side]:
-    """Return the adapters of the wallet at *url*, and a server for its results."""
+    """Yield the adapters of the wallet at *url*, with a server for the wallet's results."""
     address = urlsplit(url)
     fake = OwnWallet(f"{address.scheme}://{address.netloc}", client)
     with an_inbox(callback_port) as inbox:

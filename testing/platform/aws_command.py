@@ -19,7 +19,7 @@ _FLAGS = {"--query", "--output", "--cli-binary-format", "--max-items"}
 
 
 def main() -> None:
-    """Call an operation, and print its answer, or exit with the error of AWS."""
+    """Call an operation, and print its answer, or exit with the error that AWS returned."""
     service, operation, *words = sys.argv[1:]
     options, own, file = _parsed(words)
     connect: Any = boto3.client  # The stubs have one type per service.
@@ -72,7 +72,9 @@ def _parsed(words: list[str]) -> tuple[dict[str, list[str]], dict[str, str], str
 def _without_file(
     options: dict[str, list[str]], own: dict[str, str], file: str
 ) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """Move the file name, the last value of a parameter, out of the options."""
+    """Move the name of the output file, which `payload` collected as a second value, out of the
+    options.
+    """
     payload = options.get("payload", [])
     return options, own, payload.pop() if len(payload) > 1 else file
 

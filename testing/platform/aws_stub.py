@@ -1,4 +1,4 @@
-"""Server that answers like AWS, or fails as instructed for each call."""
+"""Server that answers like AWS, or fails each call as instructed."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Answer; *cut_off* omits its end, and *ends* closes the connection without an answer."""
+    """Answer; *cut_off* omits the end of it, and *ends* closes the connection afterwards."""
 
     status: int = 200
     body: JSON | bytes = field(default_factory=dict)
@@ -56,7 +56,7 @@ class AwsStub:
         self.calls: list[Call] = []
         self.connection_count = 0
         self.closed = threading.Semaphore(0)
-        """Semaphore, released once for each connection that the server has closed."""
+        """Semaphore that is released once for each connection that the server has closed."""
 
         self.is_over = threading.Event()
         self.port = 0

@@ -1,4 +1,4 @@
-"""AWS emulator and cache without functions: the template's tables and queues only."""
+"""AWS emulator and cache without functions: only the template's tables and queues."""
 
 import json
 import tempfile
@@ -13,7 +13,7 @@ from local.template import read_template
 from redpacket.platform.settings import Tables
 
 TABLES = {name: f"{name.title()}Table" for name in Tables._fields}
-"""Resources of the template, keyed by the tables' short names."""
+"""Names of the template's resources, keyed by the tables' short names."""
 
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5
@@ -70,7 +70,7 @@ class Cloud(Stack):
         return str(queue_url), dlq_url
 
     def environment(self) -> dict[str, str]:
-        """Return the variables with which another process finds this stack."""
+        """Return the environment variables with which another process finds this stack."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.aws_port}",
             "AWS_DEFAULT_REGION": REGION,

@@ -43,14 +43,14 @@ class Cluster:
         return self.servers[self._owners[slot]]
 
     def move(self, slot: int, to: int) -> None:
-        """Move a slot with its keys, step by step, like redis-cli --cluster reshard."""
+        """Move a slot with its keys, step by step, as `redis-cli --cluster reshard` does."""
         if self._owners[slot] != to:
             with self.moving(slot, to):
                 _pause()
 
     @contextmanager
     def moving(self, slot: int, to: int) -> Iterator[None]:
-        """Move a slot; inside the block its keys are already at the target."""
+        """Move a slot; inside the block, the slot's keys are already at the target."""
         source = self._owners[slot]
         old, new = self.servers[source], self.servers[to]
         self._ask(new, "SETSLOT", slot, "IMPORTING", self._ids[source])
@@ -65,7 +65,7 @@ class Cluster:
 
     @contextmanager
     def unserved(self, slot: int) -> Iterator[None]:
-        """Remove a slot from its owner. The other slots continue without full coverage."""
+        """Remove a slot from its owner. The other slots stay available without full coverage."""
         owner = self.owner(slot)
         owner.admin.config_set("cluster-require-full-coverage", "no")
         self._ask(owner, "DELSLOTS", slot)
@@ -85,5 +85,5 @@ class Cluster:
 
 
 def _pause() -> None:
-    """Let some users act in between."""
+    """Wait, so that some users act between two steps."""
     time.sleep(random.uniform(0.005, 0.03))

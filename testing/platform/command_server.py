@@ -1,4 +1,4 @@
-"""Server that runs the commands `redpacket` and `aws` of a shell in forked processes.
+"""Server that runs a shell's `redpacket` and `aws` commands in forked processes.
 
 The runbook has a hundred commands, each of which would import modules for half a second. The
 program that `install` writes sends its arguments, environment and files to the server.
@@ -30,7 +30,7 @@ with socket.socket(socket.AF_UNIX) as server:
 _FIRST = (["cache", "PING"], ["resource", "ApiId"], ["logs", "grab"], ["switch", "list"])
 """Commands that the server runs first, so that forks start with loaded modules and AWS models."""
 _ASKED_MAX = 100_000
-"""Maximum size in bytes of a command with its environment."""
+"""Maximum size of a command with its environment, in bytes."""
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _run(asked: tuple[str, list[str], str, dict[str, str]], files: list[int]) ->
     except Exception as error:  # noqa: BLE001 - a command ends, and the server goes on
         sys.stderr.write(f"{error!r}\n")
         code = 1
-    with suppress(BrokenPipeError):  # The reader may close the pipe early, like `| head -1`.
+    with suppress(BrokenPipeError):  # The reader may close the pipe early, as `| head -1` does.
         sys.stdout.flush()
     sys.stderr.flush()
     return code if isinstance(code, int) else int(bool(code))

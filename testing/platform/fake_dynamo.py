@@ -39,7 +39,7 @@ def _used(expressions: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]
 
 @cache
 def _reserved() -> frozenset[str]:
-    """Return the words that an expression must write as `#name`, as the emulator has them."""
+    """Return the emulator's list of reserved words, which an expression must write as `#name`."""
     packages = places.LAMBDA_PYTHON.parents[1].glob("lib/*/site-packages")
     file = next(packages) / "ministack" / "services" / "_dynamodb_keywords.py"
     words = file.read_text("utf-8").partition("AWS_KEYWORDS = frozenset((")[2].partition("))")[0]
@@ -74,10 +74,10 @@ class FakeDynamo:
     canceled, a single write is rejected, and plain reads return the previous row (docs/adr/0004).
     Attribute values are replaced and never changed, so a shallow copy of a row is a copy.
 
-    A suite sets AWS behavior: pages of *page_size* rows, the last of which may be followed by an
-    empty one; batches that read *read_of* keys; delayed indexes and weak reads; items of one
-    transaction that appear one by one (*in_order*, *between_items*); and reasons to cancel an
-    operation (*against*).
+    A suite can set how AWS may behave: pages of *page_size* rows, with perhaps an empty last page;
+    batches that read only *read_of* keys; delayed indexes and weak reads; items of a transaction
+    that appear one by one (*in_order*, *between_items*); and reasons to cancel an operation
+    (*against*).
     """
 
     class exceptions:  # noqa: N801 - boto3's name
@@ -176,7 +176,7 @@ class FakeDynamo:
         self._held.update(touched)
 
         def commit() -> None:
-            # Readers may see them in any order.
+            # Readers may see the writes in any order.
             written = list(zip(touched, images, strict=True))
             for (table, key), image in self.in_order(written):
                 if image is not None:
@@ -190,7 +190,7 @@ class FakeDynamo:
         _check_bound("Query", query)
         bound = query["ExpressionAttributeValues"]
         index = query.get("IndexName", "")
-        # The first term names the partition, and others can only concern the sort key.
+        # The first term names the partition, and other terms can only concern the sort key.
         first, *others = terms_of(query["KeyConditionExpression"])
         wanted = bound[first["right"]]["S"]
         if index:
@@ -227,7 +227,7 @@ class FakeDynamo:
 
     def _page(self, rows: list[Item], index: str, options: Item) -> Item:
         """Return the next rows; as on AWS, a full page has a key even if no rows follow. The key is
-        a position, not a count, so rows written before it meanwhile change nothing.
+        a position, not a count, so rows that are meanwhile written before it change nothing.
         """
         names = ("pk", "sk", *INDEXES.get(index, ()))
         if start := options.get("ExclusiveStartKey"):

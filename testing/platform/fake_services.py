@@ -14,8 +14,8 @@ from testing.builders import NOW_MS
 
 
 class Away:
-    """Dependency that does not answer any call, or only calls with some names. Other calls go to
-    *kept*; *requests* has the arguments of the failed ones.
+    """Dependency that answers no call, or none with certain names. Other calls go to *kept*;
+    *requests* has the arguments of the failed calls.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class FakeClock:
 
 
 class FakeLogger:
-    """Logger that stores events; *lines* has the lines of a log."""
+    """Logger that stores events; *lines* has the lines that a real logger would write."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -65,7 +65,7 @@ class FakeLogger:
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
         self.errors.append((name, error))
-        # A logger also writes the causes of an error.
+        # A real logger also writes the causes of an error.
         chain: list[BaseException | None] = [error]
         while cause := chain[-1]:
             chain.append(cause.__cause__ or cause.__context__)
@@ -161,7 +161,7 @@ class FakeSwitchStore:
 
 
 class FakeSwitchCopy:
-    """SwitchCopy that expires entries by a given clock."""
+    """SwitchCopy whose entry expires by a given clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock

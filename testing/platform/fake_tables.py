@@ -16,7 +16,7 @@ TABLE_NAMES = Tables(*Tables._fields)
 Item: TypeAlias = dict[str, Any]
 
 Key: TypeAlias = tuple[str, str]
-"""Partition and sort key; a table without sort keys has "" there."""
+"""Partition key and sort key, which is "" in a table without sort keys."""
 
 Position: TypeAlias = tuple[str, Key]
 """Table and a key in it."""
@@ -29,7 +29,9 @@ _LISTS = tuple(partition for partition, _ in INDEXES.values())
 
 
 class FakeTable(MutableMapping[Key, Item]):
-    """Rows, keyed by key, by partition, and by index partition; *watch* sees every write."""
+    """Rows of a table, indexed by key, by partition, and by index partition; *watch* sees every
+    write.
+    """
 
     def __init__(self, watch: Callable[[Key, Item | None], None] = lambda *_: None) -> None:
         self._rows: dict[Key, Item] = {}
@@ -38,12 +40,12 @@ class FakeTable(MutableMapping[Key, Item]):
         self._watch = watch
 
     def partition(self, pk: str) -> list[Item]:
-        """Return the rows of a partition by their sort keys."""
+        """Return a partition's rows in the order of their sort keys."""
         rows = self._partitions.get(pk)
         return [rows[sk] for sk in sorted(rows)] if rows else []
 
     def listed(self, index: str, pk: str) -> list[Item]:
-        """Return the rows of an index' partition in its order."""
+        """Return the rows of an index partition in the index's order."""
         if not (listed := self._listed.get(pk)):
             return []
         partition, order = INDEXES[index]
@@ -87,7 +89,7 @@ class FakeTable(MutableMapping[Key, Item]):
 
 
 class FakeStream:
-    """Stream of all tables: every write with the previous row, as Lambda gets it."""
+    """Stream of all tables: every write with the previous row, as Lambda gets them."""
 
     def __init__(self) -> None:
         self._rows: dict[Position, Item] = {}
@@ -122,7 +124,7 @@ class LateCopy:
         self._coming: deque[tuple[int, str, Key, Item | None]] = deque()
 
     def note(self, table: str, key: Key, row: Item | None) -> None:
-        """Receive a write, to show it later."""
+        """Receive a write, which the copy shows later."""
         self._coming.append((self._now_ms() + self._lag_ms, table, key, row))
 
     def table(self, name: str) -> FakeTable:
@@ -137,7 +139,7 @@ class LateCopy:
 
 
 def locate(operation: Item) -> Position:
-    """Return the item of an operation in a transaction."""
+    """Return the table and key that a transaction's operation targets."""
     ((verb, arguments),) = operation.items()
     return arguments["TableName"], key_of(arguments["Item" if verb == "Put" else "Key"])
 
@@ -202,7 +204,7 @@ def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
 def update_row(row: Item, expression: str, bound: Item, names: Item) -> None:
     tokens = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
     for verb, clauses in zip(tokens[::2], tokens[1::2], strict=True):
-        # The only function with two arguments.
+        # This is the only function with two arguments; protect its comma.
         plain = re.sub(r"(if_not_exists\(\w+),", r"\1;", clauses)
         for clause in plain.split(","):
             _update_clause(row, verb, clause.strip(), bound, names)

@@ -16,7 +16,7 @@ from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.model.claim import ShareRef
 from testing.faulty import Faults, Wire, throttled, timed_out
 
-# The reader of messages verifies the ids in them.
+# The use cases that read messages verify the ids in them.
 os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
 os.environ.setdefault("USER_ID_KEY", PUBLISHED_KEY)
 
@@ -45,8 +45,8 @@ class Message:
 
 
 class FaultySqs:
-    """Client of SQS for senders, and the queue that a worker receives from. *acknowledged* gets
-    each claim whose last message is deleted, and *queued* each claim that is queued.
+    """SQS client for senders, and the queue that a worker receives from. *acknowledged* is called
+    with each claim whose last message is deleted, and *queued* with each claim that is queued.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class FaultySqs:
         return {"Failed": failed} if failed else {}
 
     def receive(self) -> list[Message]:
-        """Return some messages, one of them perhaps twice; they stay until they are deleted."""
+        """Return some messages, one of them perhaps twice; all stay until they are deleted."""
         now_ms = self._now_ms()
         visible = [message for message in self.messages if message.visible_at_ms <= now_ms]
         batch = self._random.sample(visible, min(self._random.randint(1, 6), len(visible)))
@@ -117,7 +117,7 @@ class FaultySqs:
 
     @property
     def refs(self) -> list[ShareRef]:
-        """Return the claims that messages name."""
+        """Return the claims that the queued messages name."""
         return [message.ref for message in self.messages]
 
     def forge(self, ref: ShareRef) -> None:

@@ -1,9 +1,8 @@
-"""Fuzz the deployed API from openapi.json: requests of the contract's form, and others.
+"""Fuzz the deployed API from openapi.json, with requests that match the contract and others.
 
 Schemathesis makes the cases, sends each over HTTP, and compares every answer with the contract. The
-bounds of every field are tested first, by the library's coverage rules, and then random cases up to
-the requested number. The same seed makes the same cases; ids and times of a stack are new every
-time.
+library's coverage rules test the bounds of every field first; random cases follow, up to the
+requested number. The same seed makes the same cases, but each stack has new ids and times.
 
 python -m testing.platform.fuzz --cases 10000 --seed 1
 """
@@ -72,10 +71,10 @@ PRIZE_ID = "fuzz-prize"
 A_PRIZE = {"title": "模糊", "kind": "goods", "weight": 1, "total": 1_000}
 
 BINARY = "/transparency/tile/{proxy}"
-"""Path whose answers are bytes. tests/unit/fairness/test_tiles.py checks them."""
+"""Path whose answers are bytes, which tests/unit/fairness/test_tiles.py checks."""
 
 FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
-"""Number of random cases for each route without parameters, because all its cases are equal."""
+"""Number of random cases for these routes without parameters, whose cases are all equal."""
 
 OF_STATE = {
     code
@@ -127,7 +126,7 @@ BEYOND_SCHEMA = (
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
     (re.compile("inviter_token"), re.compile("is not a user's token")),
-    # A prize: its first put, and the maximum of its stock.
+    # A prize: its creation, and the maximum of its stock.
     (re.compile("body"), re.compile("kind packet requires amount_fen, and other kinds forbid it")),
     (re.compile("body|total"), re.compile(r"all units together exceed the limit of \d+ fen")),
     (re.compile("kind|amount_fen"), re.compile("never changes: it is .*")),
@@ -147,9 +146,9 @@ BEYOND_SCHEMA = (
     (re.compile("prize_id"), re.compile("would exceed the limit of .*")),
     (re.compile("timezone"), re.compile("is not a time zone, like Asia/Shanghai")),
     (re.compile("timezone"), re.compile("never changes once there are prizes: .*")),
-    # The size of the log for which a proof is requested.
+    # The log size for which a proof is requested.
     (re.compile("size|from|to"), re.compile(r"must be at most \d+, the size of the log")),
-    # A list accepts only cursors of its own filter.
+    # A list accepts only cursors from the same filter.
     (
         re.compile("cursor"),
         re.compile("is not a cursor of this list: .*|must be `next` of the previous page.*"),
@@ -168,11 +167,11 @@ BEYOND_SCHEMA = (
         re.compile(r"must be at least \d+, the fen that are already in packets"),
     ),
 )
-"""Rules for a field that a request with a valid schema may violate, with their messages."""
+"""Fields of requests that match the schema but may still be refused, with the messages."""
 
 SAFE_LIMIT = "payouts_at_once"
 SAFE_SWITCH = "withdraw"
-"""Switch turned on in place of any other, because the fuzz needs sends, grabs and draws."""
+"""Switch that is turned on instead of any other, because the fuzz needs sends, grabs and draws."""
 
 LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw"}
 """Limits of one user, keyed by route."""
@@ -181,8 +180,8 @@ LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw
 
 
 def accepted_if_well_formed(_context: object, response: Response, case: AnyCase) -> bool | None:
-    """Check that a refusal of well-formed data concerns the ledger's state. Stricter than the
-    library's check, which only compares statuses and accepts any 404 or 409.
+    """Check that a refusal of well-formed data concerns the ledger's state. This is stricter than
+    the library's check, which only compares statuses and accepts any 404 or 409.
     """
     if _mode(case) is not GenerationMode.POSITIVE or response.status_code < HTTPStatus.BAD_REQUEST:
         return None
@@ -213,8 +212,8 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
     """Check that a method without a route gets the gateway's 404.
 
     The library expects 405 with Allow, as servers answer. API Gateway answers 404 if the path or
-    the method has no route. The emulator answers OPTIONS with 403, like a preflight of an origin
-    outside `EmbedOrigins`.
+    the method has no route. The emulator answers OPTIONS with 403, as it does for a preflight from
+    an origin outside `EmbedOrigins`.
     """
     if coverage_scenario(case) is not CoverageScenario.UNSPECIFIED_HTTP_METHOD:
         return None
@@ -228,7 +227,7 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
 
 
 def _leave_switches_on(case: AnyCase) -> None:
-    """Replace the switch of a case by a harmless one that is turned on; limits likewise."""
+    """Replace a case's switch by a harmless one that is turned on; do the same for limits."""
     if (case.path_parameters or {}).get("name") in set(LimitName):
         case.path_parameters["name"] = SAFE_LIMIT
         if isinstance(case.body, dict) and isinstance(case.body.get("value"), int):
@@ -261,8 +260,8 @@ def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
 
 
 def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
-    """Return whether a case that was generated to be wrong is wrong; the library sometimes
-    fails.
+    """Return whether a case that was generated to be wrong is wrong, because the library sometimes
+    generates valid ones.
     """
     components = case.meta.components.items() if case.meta else []
     wrong = {location for location, component in components if component.mode.is_negative}
@@ -271,9 +270,9 @@ def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
     if not (response.request.body or operation.key in _routes_with_required_bodies()):
         wrong.discard(ParameterLocation.BODY)  # No body is sent if none is required.
     elif body and _is_valid(body.__name__, case.body):
-        wrong.discard(ParameterLocation.BODY)  # The library accepts any text as an invisible one.
+        wrong.discard(ParameterLocation.BODY)  # The library treats any text as an invisible one.
     if not any(parameter.place == "headers" for parameter in operation.parameters):
-        wrong.discard(ParameterLocation.HEADER)  # The token's header gets a valid one.
+        wrong.discard(ParameterLocation.HEADER)  # The token's header always gets a valid token.
     return bool(wrong)
 
 
@@ -345,7 +344,7 @@ def loaded(contract: dict[str, Any], api: str) -> Any:
     """Return *contract* as the library's schema, for the API at the address *api*."""
     schemathesis.openapi.format("visible-text", _visible_text())
     checks = ChecksConfig()
-    # The library does not expect this status for invalid data.
+    # By default, the library does not expect this status for invalid data.
     checks.negative_data_rejection.expected_statuses = [
         *checks.negative_data_rejection.expected_statuses,
         str(HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value),
@@ -389,7 +388,9 @@ class Report:
     examples: dict[str, str] = field(default_factory=dict)
 
     def add(self, case: AnyCase, failure: Failure) -> None:
-        """Count a failure, and store the first of its kind with a command that repeats it."""
+        """Count a failure, and store the first one of each kind with a command that
+        reproduces it.
+        """
         self.failure_count += 1
         kind = f"{case.operation.label}: {failure.title}"
         self.examples.setdefault(kind, f"{failure.message}\n{case.as_curl_command()}")
@@ -402,7 +403,7 @@ class Report:
 
 
 class Fuzz:
-    """Sender of cases of *contract* to one stack, as a user with money and as an operator."""
+    """Sender of *contract*'s cases to one stack, as a user with money and as an operator."""
 
     def __init__(self, stack: Stack, seed: int, contract: dict[str, Any] | None = None) -> None:
         self.report = Report()
@@ -420,7 +421,7 @@ class Fuzz:
         self._session.trust_env = False
 
     def __enter__(self) -> Self:
-        """Give the user money, and create some packets."""
+        """Deposit money for the user, and create some packets."""
         self._post("/admin/deposits", {"user": "fuzz-user", "amount_fen": FUNDS_FEN})
         for more in ({"count": 100}, {"count": 1}, {"count": 2, "expires_in_s": 1}):
             body = {"kind": "lucky", "total_fen": 1000, **more}
@@ -443,7 +444,7 @@ class Fuzz:
         self._cache.close()
 
     def run(self, case_count: int) -> Report:
-        """Send *count* cases: at most half of them by the coverage rules, the rest random."""
+        """Send *case_count* cases: at most half of them by the coverage rules, the rest random."""
         contract = loaded(self._contract, self._api).exclude(path=BINARY)
         operations = [operation.ok() for operation in contract.get_all_operations()]
         for operation in operations:
@@ -462,7 +463,7 @@ class Fuzz:
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         path |= {"run_id": "0" * 32, "draw_id": "0" * 32, "picture_id": "0" * 22}
         path |= {"share_no": "1", "connector": "telegram", "chat_id": "-1"}
-        # A well-formed token that belongs to no user.
+        # The user is a well-formed token that belongs to no user.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):
             path["name"] = SAFE_LIMIT
@@ -472,7 +473,8 @@ class Fuzz:
 
     def _send_coverage(self, operations: list[AnyOperation], limit: int) -> None:
         left = max(0, limit - self.report.case_count)
-        # Generating the cases of all routes takes seconds, so a few come from as many routes.
+        # Generating the cases of all routes takes seconds, so a small number of cases uses as few
+        # routes.
         chosen = self._random.sample(operations, min(left, len(operations)))
         cases = [case for operation in chosen for case in coverage(operation)]
         self._random.shuffle(cases)
@@ -522,10 +524,11 @@ class Fuzz:
             case.path_parameters = {**case.path_parameters, **real}
         names_campaign = "{campaign_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_campaign and data.draw(st.booleans()):
-            # An edit of the lottery could end it; its prizes may be edited.
+            # An edit could end the lottery, so only the lottery's prizes are edited.
             is_of_lottery = "/prizes/" in case.path or "/admin/" not in case.path
             real = {"campaign_id": LOTTERY_ID if is_of_lottery else CAMPAIGN_ID}
-            # A prize's total never changes, so most puts create a new prize.
+            # A PUT can't change an existing prize's total, so PUTs keep their random prize ids and
+            # usually create a prize.
             real |= {} if case.method == "PUT" else {"prize_id": PRIZE_ID}
             case.path_parameters = {**case.path_parameters, **_only(real, case.path_parameters)}
         if is_sane and case.operation.label == "POST /packets" and data.draw(st.booleans()):
@@ -536,7 +539,7 @@ class Fuzz:
             case.body = {key: body[key] for key in body if key in kept} | order
 
     def _token_for(self, case: AnyCase) -> dict[str, str]:
-        """Return the header with the token, unless the case is about that header."""
+        """Return the header with the token, unless the case tests this header."""
         data = case.meta.phase.data if case.meta else None
         if data and "Authorization" in {
             data.parameter,
@@ -554,7 +557,8 @@ class Fuzz:
             case.body = _whole(case.body)
         _leave_switches_on(case)
         if limit := LIMITED.get(label):
-            # One fast user would be refused for the rate, and those requests would not be fuzzed.
+            # Otherwise, the rate limit would refuse this fast user, and those requests would test
+            # nothing.
             self._cache.delete(keys.limit(limit, "fuzz-user"))
         self.report.case_count += 1
         excluded: list[Any] = [positive_data_acceptance, unsupported_method]
@@ -576,13 +580,15 @@ class Fuzz:
             for failure in group.exceptions:
                 self.report.add(case, failure)
         if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-            # One successful request is repeated without a token, and with a wrong one.
+            # One successful request per route is repeated without a token, and with a wrong one.
             self._is_auth_proven.add(label)
             if label == "POST /packets":
                 self._packet_ids.append(response.json()["packet_id"])
 
     def _put_prize(self) -> None:
-        """Put the prize, unless an earlier fuzz did, because its stock may have changed since."""
+        """Create the prize, unless an earlier run did, because its stock may have changed since
+        then.
+        """
         path = f"/admin/campaigns/{LOTTERY_ID}"
         body = self._session.get(
             f"{self._api}{path}", headers=self._operator, timeout=TIMEOUT_S

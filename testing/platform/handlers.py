@@ -27,11 +27,11 @@ from testing.fakes import FakeSwitchStore
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
 APPROVAL_FEN = read_template()["Parameters"]["ApprovalFen"]["Default"]
-"""Sums that move without approval by default."""
+"""Default sums that operators may move without approval."""
 
 _VARIABLES = {
     **VARIABLES,
-    # The default, as on AWS; local stacks raise it, and then these commands need no approval.
+    # Use the default of AWS. Local stacks raise it, so that commands need no approval.
     "APPROVAL_FEN": APPROVAL_FEN,
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,
@@ -44,7 +44,7 @@ _VARIABLES = {
 
 @cache
 def handlers() -> dict[str, Any]:
-    """Return the handlers of all functions by the names of their folders."""
+    """Return the handlers of all functions, keyed by folder name."""
     return {
         path.parent.name: runpy.run_path(str(path))["handler"]
         for path in sorted((ROOT / "functions").glob("*/app.py"))
@@ -98,7 +98,7 @@ def handlers_of(system: InMemorySystem, **variables: str) -> Iterator[None]:
 
 
 class HandlerTransport(httpx.BaseTransport):
-    """Client that calls the handler of each request as API Gateway does for a token with
+    """Transport that calls each request's handler, as API Gateway does for a token with
     *claims*.
     """
 
@@ -130,7 +130,7 @@ class HandlerTransport(httpx.BaseTransport):
 
 
 def _query(text: str) -> dict[str, str]:
-    """Return the parameters as API Gateway passes them: repeats are joined by a comma."""
+    """Return the parameters as API Gateway passes them: it joins repeated ones with commas."""
     query: dict[str, str] = {}
     for part in filter(None, text.split("&")):
         name, _, value = (unquote(word.replace("+", " ")) for word in part.partition("="))

@@ -47,7 +47,7 @@ def make_pool(cloud: Stack, name: str) -> str:
 
 
 def command(cloud: Stack, pool: str, *words: str) -> Any:
-    """Run `redpacket` *words* for a stack with this pool, and return its JSON."""
+    """Run `redpacket` *words* for a stack with this pool, and return the JSON output."""
     result = run(cloud, pool, *words)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Process of the system with all containers, any member of which can be replaced."""
+"""A process with all containers, in which any member can be replaced."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -33,7 +33,7 @@ MEMBERS = _members()
 
 @cache
 def _public() -> dict[str, list[Any]]:
-    """Map names to the definitions in modules of use cases and of ports."""
+    """Map names to their definitions in the modules of use cases and ports."""
     public = defaultdict(list)
     for module in walk_packages(redpacket.__path__, "redpacket."):
         if ".use_cases." in module.name or module.name.endswith((".ports", ".runtime")):
@@ -49,7 +49,7 @@ def _type_name(annotation: Any) -> str:
 
 @cache
 def _members_by_type() -> dict[str, list[str]]:
-    """Map the name of a type to the names of its members."""
+    """Map the name of a type to the names of the container members that have this type."""
     names = defaultdict(list)
     for flat, (container, name) in MEMBERS.items():
         made = vars(type(getattr(Containers(), container)))[name]
@@ -60,8 +60,8 @@ def _members_by_type() -> dict[str, list[str]]:
 
 
 def _member_for(port: Parameter) -> str | None:
-    """Return the member for a parameter: the only one of its type, or the one with its name. Raises
-    TypeError if several members have its type and none has its name.
+    """Return the member for a parameter: the only one of the same type, or the one with the same
+    name. Raises TypeError if several members have the type and none has the name.
     """
     of_type = _members_by_type().get(_type_name(port.annotation), [])
     if len(of_type) == 1:
@@ -74,7 +74,7 @@ def _member_for(port: Parameter) -> str | None:
 
 
 def _check_type(port: Parameter, made: object) -> None:
-    """Raise TypeError if a member has a parameter's name but lacks its port's methods."""
+    """Raise TypeError if *made* lacks methods of the parameter's port."""
     for port_type in _public().get(_type_name(port.annotation), []):
         missing = [name for name in vars(port_type) if name[0] != "_" and not hasattr(made, name)]
         if missing:
@@ -82,7 +82,7 @@ def _check_type(port: Parameter, made: object) -> None:
 
 
 class Process:
-    """Containers of a process, and use cases with their ports, keyed by name."""
+    """Containers of a process. Attributes are container members, and use cases with their ports."""
 
     def __init__(self, **given: object) -> None:
         unknown = given.keys() - MEMBERS.keys()
@@ -107,7 +107,7 @@ class Process:
         return partial(self._call, use_case)
 
     def _call(self, use_case: Callable[..., Any], *args: object, **given: object) -> Any:
-        """Call a use case with ports from members of their types or names, unless *given*."""
+        """Call a use case; ports that are not *given* are members with the port's type or name."""
         for port in signature(use_case).parameters.values():
             if port.kind is port.KEYWORD_ONLY and port.name not in given:
                 member = _member_for(port)

@@ -18,7 +18,7 @@ from redpacket.platform.redis.client import ServerClient, Word
 from redpacket.platform.redis.connect import connect, connection_maker
 
 CACHE_TIMEOUT_S = 0.5
-"""Client timeout of production in seconds."""
+"""Client timeout in production, in seconds."""
 
 START_TIMEOUT_S = 20.0
 
@@ -62,7 +62,7 @@ class Server:
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """Kill the server immediately, like the failure of a machine."""
+        """Kill the server immediately, as if its machine failed."""
         self.admin.close()
         os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
@@ -70,7 +70,9 @@ class Server:
 
 @contextmanager
 def some_servers() -> Iterator[Callable[..., Server]]:
-    """Start servers with *options* of redis.conf; stop them at the end."""
+    """Yield a function that starts servers with options of redis.conf; stop the servers at
+    the end.
+    """
     servers: list[Server] = []
 
     def start(**options: str | int) -> Server:
@@ -89,20 +91,24 @@ def some_servers() -> Iterator[Callable[..., Server]]:
 
 
 class Address:
-    """Host name of the cache; a new connection follows its current address."""
+    """Host name of the cache, which each new connection resolves to the current server."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
 
     def client(self) -> ServerClient:
-        """Return a client like that of the Lambdas, which resolves the address at each connect."""
+        """Return a client like the Lambda functions', which resolves the address for each
+        connection.
+        """
         connect_to = connection_maker(
             has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
         )
         return ServerClient(lambda: connect_to(HOST, self.server.port))
 
     def usual_client(self) -> redis.Redis:
-        """Return redis-py's own client for the controls; it also resolves the address."""
+        """Return redis-py's client for the naive controls; it resolves the address in the
+        same way.
+        """
         address = self
 
         class Connection(redis.Connection):
@@ -116,7 +122,7 @@ class Address:
 
 
 class OperatorCache(redis.Redis):
-    """Operator's client, which can also replace the functions' client through `ask`."""
+    """Operator's client, whose `ask` lets it also replace the functions' client."""
 
     def __init__(self, port: int, timeout_s: float) -> None:
         super().__init__(
@@ -124,7 +130,7 @@ class OperatorCache(redis.Redis):
             port=port,
             decode_responses=True,
             socket_timeout=timeout_s,
-            # A connect sends no command, so that tests can count commands.
+            # A new connection sends no commands, so that tests can count commands.
             protocol=2,
             driver_info=None,
         )

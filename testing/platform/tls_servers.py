@@ -1,7 +1,7 @@
 """TLS in front of test servers: a CA with a chain like that of AWS, and a front for any port.
 
-The Valkey of the wheel is built without TLS, so Python's ssl terminates it. Clients see no
-difference.
+The wheel's Valkey is built without TLS, so Python's ssl terminates TLS in front of it. Clients see
+no difference.
 """
 
 import datetime as dt
@@ -65,7 +65,7 @@ class Front:
         self._accepting.start()
 
     def cut(self) -> None:
-        """End all connections, like a failed network."""
+        """End all connections, as if the network failed."""
         while self._open:
             with suppress(OSError):
                 self._open.pop().shutdown(socket.SHUT_RDWR)

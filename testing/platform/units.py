@@ -15,7 +15,7 @@ from testing.fakes import locate
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
 TRANSACTIONAL = 2
-"""Factor for a write in a transaction, which DynamoDB first prepares and then commits."""
+"""Factor for a write in a transaction, because DynamoDB first prepares it and then commits it."""
 
 Indexes: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
 """Key attributes of each index, keyed by table."""
@@ -25,7 +25,7 @@ Item: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Request, or item of a request for several items."""
+    """A read: one request, or one item of a request for several items."""
 
     table: str
     is_strong: bool
@@ -34,8 +34,8 @@ class Read:
 
 class MeteredDynamo:
     """Client of a FakeDynamo that records every read, and the units of every write. *projected* has
-    the attributes of each index that lacks some, because a fake returns whole rows. *written* are
-    units by table, including those of *indexes*; *of_rows* excludes indexes, and is keyed by the
+    the attributes of each partial index, because a fake returns whole rows. *written* has the units
+    of each table, including those of *indexes*; *of_rows* excludes indexes, and is keyed by the
     prefix of the partition key.
     """
 
@@ -137,7 +137,9 @@ class MeteredDynamo:
 
 
 def _index_units(names: Sequence[str], old: Item, row: Item) -> int:
-    """Return 1 for a row that enters or leaves an index, 2 for one that moves within it."""
+    """Return 1 for a row that enters or leaves an index, and 2 for a row that moves within the
+    index.
+    """
     places = [
         tuple(str(each[name]) for name in names) if all(name in each for name in names) else None
         for each in (old, row)
@@ -165,6 +167,6 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
 
 
 def _number_bytes(text: str) -> int:
-    # A byte for two digits, an additional byte, and another byte for a sign.
+    # A number takes a byte for two digits, an additional byte, and another byte for a sign.
     digits = text.lstrip("-").replace(".", "").strip("0") or "0"
     return (len(digits) + 1) // 2 + 1 + text.startswith("-")
