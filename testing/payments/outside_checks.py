@@ -79,7 +79,7 @@ def asked_lines(row: OutsideRow, channels: Mapping[str, str]) -> list[BookedLine
 
 
 def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) -> list[Difference]:
-    """Check I6: statements have exactly the lines that payments and withdrawals require. No
+    """I6: statements have exactly the lines that payments and withdrawals require. No
     transaction may be credited under another id, and none may lack both a credit and a return.
     """
     wanted, written = Counter(expected), Counter(actual)
@@ -97,7 +97,7 @@ def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) ->
 
 
 def check_asked(withdrawals: Iterable[Withdrawal]) -> list[Difference]:
-    """Check I6: held money returns only after an answer from the provider within its horizon."""
+    """I6: held money returns only after an answer from the provider within its horizon."""
     return [
         Difference("I6", withdrawal_account(row.withdrawal_id), "returned on an answer", 1, 0)
         for row in withdrawals
@@ -119,7 +119,7 @@ def held_fen(withdrawal: Withdrawal) -> int:
 def check_withdrawn(
     withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
 ) -> list[Difference]:
-    """Check I9: withdrawals that were not returned count toward the limit of a user and a day."""
+    """I9: withdrawals that were not returned count toward the limit of a user and a day."""
     wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for withdrawal in withdrawals:
         count = wanted[withdrawal.user_id, withdrawal.day]
@@ -135,7 +135,7 @@ def check_withdrawn(
 def check_outside_in_time(
     rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
 ) -> list[Difference]:
-    """Check I8: unfinished rows are in their work list, and late by at most *bound_ms*."""
+    """I8: unfinished rows are in their work list, and late by at most *bound_ms*."""
     differences: list[Difference] = []
     for row in rows:
         subject = account_of(row)
@@ -168,7 +168,7 @@ def _is_watched(payment: Payment, now_ms: int) -> bool:
 
 
 def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
-    """Check I8: no money is held permanently."""
+    """I8: no money is held permanently."""
     by_ms = withdrawal.created_at_ms + 2 * GIVEN_UP_AFTER_MS
     if withdrawal.is_final or now_ms <= by_ms:
         return []
