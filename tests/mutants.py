@@ -1,7 +1,7 @@
 """Mutation test: tests must fail for a random sample of changes to the code that handles money.
 
 cosmic-ray makes each change in a copy of TREE, where pytest-testmon runs the tests that the change
-may break; it recorded the lines of each test in TREE. The last line is JSON.
+may break; testmon recorded in TREE which lines each test runs. The last line is JSON.
 """
 
 import json
@@ -41,7 +41,9 @@ _SKIPPED = re.compile(r".*(logger|metrics)\.|.*\b(strict|ensure_ascii)=\0| *asse
 
 
 class TextOperator(Operator):  # type: ignore[misc] # cosmic-ray has no types
-    """Operator of a function that yields the start, end and new text of changes of a node."""
+    """Mutation operator whose function yields the start, end and new text of each change to a
+    node.
+    """
 
     examples = ()  # tests/unit/testing/test_mutants.py has examples.
 
@@ -69,7 +71,7 @@ def drop_term(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
 
 
 def drop_right(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
-    """Drop an action, attribute, condition or limit to resources of an IAM statement."""
+    """Drop an action, an attribute, a condition or a resource limit from an IAM statement."""
     if kind == "file_input" and "\nResources:\n" in text:
         for found in _LISTS.finditer(text):
             words = found[1].split(", ")
@@ -101,7 +103,7 @@ def list_mutants() -> dict[str, Any]:
         marked = f"{line[: each.start_pos[1]]}\0{line[each.start_pos[1] :]}"
         is_code = path in money and re.match("_*[a-z]", each.definition_name or "")
         if operator == "AddNot" and ":=" in line:
-            continue  # The mutant would be no valid Python.
+            continue  # The mutant would not be valid Python.
         if operator in ("drop_term", "drop_right") or (is_code and not _SKIPPED.match(marked)):
             seen[name := f"{path} {operator}: {line.strip()}"] += 1
             named[f"{name} #{seen[name]}"] = each
@@ -120,7 +122,7 @@ def main(tree: str, count: str, seed: str, processes: str, only: str = "") -> in
     def find_catcher(name: str) -> str:
         copy, mutant = trees.get(), mutants[name]
         here = evolve(mutant, module_path=Path(copy, mutant.module_path))
-        # testmon follows Python alone.
+        # testmon tracks only Python files.
         tests = SETTINGS["tests_of_template" if mutant.module_path == TEMPLATE else "tests"]
         done = mutate_and_test([here], f"{COMMAND} {copy} -x -q {tests}", TIMEOUT_S)
         trees.put(copy)

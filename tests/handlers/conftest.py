@@ -64,7 +64,7 @@ def sender(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the handlers stand on it
-    """Return a function that invokes another one by its output's name."""
+    """Return a function that invokes a Lambda function by the name of its stack output."""
 
     def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = handlers()[function.removesuffix("Function").lower()](
@@ -77,7 +77,7 @@ def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the handlers sta
 
 @pytest.fixture
 def eventually(system: InMemorySystem) -> Eventually:
-    """Settle the queue and advance the time until the result is true; return it."""
+    """Return a function that settles claims and advances the time until a result is true."""
 
     def wait(ask: Callable[[], Any]) -> Any:
         for _ in range(30):

@@ -1,4 +1,4 @@
-"""Addresses of winners of goods: their owners, their lifetime, and their readers."""
+"""Addresses that winners of goods enter: ownership, lifetime, and readers."""
 
 import json
 from typing import Any
@@ -61,7 +61,7 @@ def test_only_the_winner_sets_the_delivery_address(
     assert _give(winner, path, address="临时地址") == (200, None)
     assert winner.http.put(path, json=HOME).json() == {"status": "won", **HOME}
 
-    # Another winner sees their own address, and a miss has none.
+    # A stranger sees only the address of their own draw, and a miss has none.
     assert stranger.http.get(_path(stranger)).json()["address"] is None
     assert _give(a_user(), _path(a_user())) == missing
     assert _give(winner, path.replace("gala", "other")) == missing

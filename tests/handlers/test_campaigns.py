@@ -1,4 +1,4 @@
-"""Campaigns, their packets and their lotteries, over HTTP; tests/unit has the rules."""
+"""Campaigns, their packets and their lotteries, over HTTP; tests/unit tests the rules."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ def sponsor(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def put(system: InMemorySystem, sponsor: HttpUser) -> Put:
-    """Create or edit the campaign `gala`."""
+    """Return a function that creates or edits a campaign, by default `gala`."""
 
     def put(campaign_id: str = "gala", **changes: Any) -> httpx.Response:
         now_ms = system.clock.now_ms()
@@ -333,7 +333,7 @@ def test_only_its_winner_sees_a_code(
     ]
     empty = _draw(a_user())
     assert (empty["outcome"], empty["code"]) == ("missed", None)
-    # Operators see winners and decisions, but no code. Neither do logs and other pages.
+    # Operators see winners and decisions, but no codes. Logs and other pages have no codes either.
     gala = "/admin/campaigns/gala"
     shown = [sponsor.http.get(path).text for path in (f"{gala}/winners", gala)]
     shown += [answer.text for answer in added]
@@ -571,7 +571,9 @@ def test_cash_is_paid_and_leftover_cash_is_refunded(
     assert _refusal(bob.grab(packet_id)) == (404, "packet_not_found")
 
     def others_are_hidden() -> None:
-        """A winner sees their own claims alone, and neither other winners nor the stock."""
+        """Check that a winner sees only their own claims, and neither other winners nor the
+        stock.
+        """
         packet = f"/packets/{packet_id}"
         for user, count in ((ann, 2), (bob, 1)):
             record = user.http.get(packet).json()
@@ -697,7 +699,7 @@ def test_recipients_get_no_more_than_the_limit_from_one_sender(
     assert "another operator can approve" in answers[1].json()["detail"]
     # 120 and 60 fen are within the limit; another 120, in a single share for a friend, are not.
     assert [answer.status_code for answer in few] == [201, 403]
-    # The treasury's packets with ten or more shares do not count.
+    # The treasury's packets with ten or more shares do not count toward the limit.
     assert [answer.status_code for answer in public] == [201] * 4
 
 
@@ -748,7 +750,7 @@ def test_chosen_recipients_get_no_more_than_the_limit_without_the_treasury(
     assert "smaller shares" in above[0].json()["detail"]
     # Equal shares count exactly: 60 and 40 fen.
     assert (below.status_code, by_both.status_code) == (201, 201)
-    # I10: a repeat gets its first answer.
+    # I10: a retry gets the first answer.
     assert repeat.json()["packet_id"] == first.json()["packet_id"]
     sent = [item["summary"] for item in items if item["action"] == "packet_sent"]
     told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase"

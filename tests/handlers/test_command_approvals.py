@@ -1,4 +1,4 @@
-"""Command `redpacket` with the sums that move without approval on AWS."""
+"""Command `redpacket`, with the sums that need no approval by default on AWS."""
 
 import json
 import uuid
@@ -19,7 +19,7 @@ from testing.platform.handlers import APPROVAL_FEN, HandlerTransport, handlers_o
 
 LARGE_FEN = int(APPROVAL_FEN.split(",")[0]) + 1
 UNITS = LARGE_FEN // 10_000 + 1
-"""Units of 100 yuan whose sum exceeds one operator's limit."""
+"""Number of units of 100 yuan that together exceed one operator's limit."""
 WAITS = 6
 HOUR_MS = 3_600_000
 

@@ -1,4 +1,6 @@
-"""API behind a CloudFront distribution: it refuses requests that bypass it and its web ACL."""
+"""An API behind a CloudFront distribution refuses requests that bypass CloudFront and its web
+ACL.
+"""
 
 import httpx
 import pytest
@@ -42,7 +44,7 @@ def test_each_route_for_users_refuses_a_request_without_a_key_of_the_distributio
         if not operation.scopes and _answer(operation.key).status_code != 403
     }
 
-    # Both are answered by their own signature check.
+    # The admitted operations verify signatures themselves.
     assert admitted == DIRECT
     assert len(operations) > 80
 

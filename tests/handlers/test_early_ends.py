@@ -34,7 +34,7 @@ def _sent(user: HttpUser, **body: Any) -> str:
 
 @pytest.fixture
 def rain(system: InMemorySystem, operator: HttpUser, a_user: MakeUser) -> str:
-    """Return a packet of a campaign."""
+    """Return the id of a campaign's packet."""
     now_ms = system.clock.now_ms()
     plan: dict[str, Any] = {"title": "Gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + DAY_MS}
     plan |= {"budget_fen": 1_000, "status": "on"}

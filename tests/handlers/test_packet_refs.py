@@ -23,7 +23,7 @@ def auditor(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def rain(a_user: MakeUser, system: InMemorySystem) -> str:
-    """Return a packet of a campaign."""
+    """Return the id of a campaign's packet."""
     boss, now_ms = a_user("boss", funds_fen=1_000, scope="hongbao/admin"), system.clock.now_ms()
     plan = {"title": "Gala", "starts_at_ms": now_ms - 1, "ends_at_ms": now_ms + 10**7}
     plan |= {"budget_fen": 1_000, "status": "on"}

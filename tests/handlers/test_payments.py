@@ -1,4 +1,4 @@
-"""Payments and withdrawals over the handlers, with both simulated providers in memory."""
+"""Payments and withdrawals through the handlers, with both simulated providers in memory."""
 
 import json
 from io import BytesIO
@@ -283,7 +283,7 @@ def test_an_operator_returns_a_withdrawal_that_its_provider_has_forgotten(
 
 
 class _OrderFunction:
-    """Client of Lambda that invokes the order function in this process."""
+    """Lambda client that invokes the order function in this process."""
 
     def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803 - boto3's
         answer = handlers()[FunctionName](json.loads(Payload), Context())
@@ -292,7 +292,7 @@ class _OrderFunction:
 
 @pytest.fixture
 def unpaid(a_user: MakeUser) -> tuple[HttpUser, dict[str, Any]]:
-    """Return a sender and their packet, which waits for 500 fen."""
+    """Return a sender and their packet, which waits for a payment of 500 fen."""
     vars(containers.packets)["payments"] = LambdaPayments(_OrderFunction, "order")
     user = a_user("payer", funds_fen=100)
     body = {"kind": "equal", "total_fen": 500, "count": 5, "pay_with": "host"}

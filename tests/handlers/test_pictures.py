@@ -181,7 +181,7 @@ def test_an_avatar_is_a_seal_of_the_page_or_a_picture_of_its_owner(
     assert seal["avatar_url"].endswith("/seals/fu.svg")
     assert picture["avatar_url"].endswith(own)
     assert again.json()["avatar_url"].endswith("/seals/fu.svg")
-    # No rule of the bucket deletes the picture, so the erasure must find it.
+    # No lifecycle rule of the bucket deletes the picture, so the erasure must find it.
     assert own.removeprefix("/pictures/") in system.pictures.kept
     for refused in (foreign, "/covers/fu.svg", "/seals/../x", "https://elsewhere.example/a.png"):
         answer = edited(refused).json()

@@ -1,4 +1,4 @@
-"""Splits from send to proof over HTTP, each verified as by a user without AWS."""
+"""Splits from send to proof over HTTP, each verified as a user without AWS would verify it."""
 
 from pathlib import Path
 from typing import Any

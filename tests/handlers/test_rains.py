@@ -1,4 +1,4 @@
-"""Rains of a campaign, over HTTP: planned packets that open in the same second."""
+"""A campaign's rains, over HTTP: planned packets that open in the same second."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ def sponsor(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def campaign(system: InMemorySystem, sponsor: HttpUser) -> Callable[..., None]:
-    """Create or edit the campaign `gala`, in which a user may take four shares."""
+    """Return a function that creates or edits the campaign `gala`; a user may take four shares."""
 
     def put(**changes: Any) -> None:
         now_ms = system.clock.now_ms()
@@ -50,7 +50,7 @@ def campaign(system: InMemorySystem, sponsor: HttpUser) -> Callable[..., None]:
 
 @pytest.fixture
 def plan(system: InMemorySystem, campaign: Callable[..., None]) -> Plan:  # noqa: ARG001
-    """Return the body of a rain of two rounds, which begins in a minute."""
+    """Return a factory of request bodies for a rain of two rounds that begins in a minute."""
 
     def plan(**changes: Any) -> dict[str, Any]:
         starts_at_ms = system.clock.now_ms() + 60_000
@@ -288,7 +288,7 @@ def test_a_rain_above_the_limit_of_an_operator_alone_is_refused_as_a_whole(
     alone = a_user("alone", funds_fen=BUDGET_FEN, scope="hongbao/operate")
     both = a_user("both", funds_fen=BUDGET_FEN, scope="hongbao/operate hongbao/treasury")
 
-    # Each packet counts its largest share: 99 of 101 fen, and 98 of 100.
+    # For the limit, each packet counts its largest share: 99 of 101 fen, and 98 of 100.
     with handlers_of(system, APPROVAL_FEN=f"393,{10**9},{10**9}"):
         refused = alone.post(PATH, plan())
         moved_fen = BUDGET_FEN - _left_fen(sponsor)
@@ -297,7 +297,7 @@ def test_a_rain_above_the_limit_of_an_operator_alone_is_refused_as_a_whole(
 
     assert (refused.status_code, moved_fen) == (403, 0)
     assert "smaller shares" in refused.json()["detail"]
-    # A packet of fewer than ten shares also counts for the treasury.
+    # A packet of fewer than ten shares also counts toward the treasury's limit.
     assert [each.status_code for each in by_both] == [403, 201]
     assert small.status_code == 201
 

@@ -244,7 +244,7 @@ def test_a_claimer_thanks_the_sender_once_and_all_users_see_it(
     assert first.record(packet_id)["mine"]["thanks"] == "🎉"
     second.grab(packet_id)
     assert shown() == ["🎉", None]
-    # A closed packet has its own pages, and thanks may follow.
+    # A closed packet has final pages, and thanks may still follow.
     system.settle()
     assert second.thank(packet_id, "❤️").is_success
     assert shown() == ["🎉", "❤️"]
@@ -329,7 +329,7 @@ def test_a_sender_is_notified_once_of_each_thanks_and_reading_marks_the_notices(
 
     items = listed[0]["items"]
     assert [(item["kind"], item["packet_id"]) for item in items] == [("thanked", packet_id)] * 2
-    # A text can be removed, so the notice does not copy it.
+    # The text of thanks can be removed, so the notice does not copy it.
     assert sorted(item.get("text", "") for item in items) == ["", "🎉"]
     assert [page["unread"] for page in listed] == [2, 0]
     assert listed[1]["items"] == items

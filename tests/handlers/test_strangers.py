@@ -1,4 +1,4 @@
-"""Reads and writes that no claims allow a stranger to make; the stack's tests cover all routes."""
+"""Reads and writes that are denied to strangers; tests/integration covers all routes."""
 
 from typing import Any
 

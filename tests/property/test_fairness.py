@@ -24,7 +24,7 @@ def test_in_a_live_split_all_positions_have_the_same_mean_but_the_last_are_lucki
 ) -> None:
     fairness = measure(packets_of(Split.DOUBLE_MEAN_LIVE, *SIZES[size], PACKETS // 2))
 
-    # Documented in docs/reference/splits.md, not hidden.
+    # This bias is documented in docs/reference/splits.md.
     assert [mean for mean in fairness.means if abs(mean - 1) > 0.01] == []
     assert min(fairness.luckiest[:8]) > 0.079
     assert sum(fairness.luckiest[2:6]) / 4 == pytest.approx(0.092, abs=0.005)

@@ -21,7 +21,7 @@ ENDS_AT_MS = NOW_MS + 10 * DAY_MS
 USERS = st.sampled_from(["ann", "bob", "cat"])
 KEYS = st.sampled_from(["one", "two", "three", "four"])
 KINDS = [kind for kind in lottery.PrizeKind if kind is not lottery.PrizeKind.CODE]
-"""The stock of codes follows uploads: tests/unit/lottery/test_codes.py."""
+"""All kinds except codes, whose stock follows uploads (tests/unit/lottery/test_codes.py)."""
 
 some_rules = st.builds(
     DrawRules,
@@ -105,7 +105,9 @@ class Scenario(RuleBasedStateMachine):
         self.told[user, key] = draw
 
     def _is_not_one_miss_too_many(self, draw: lottery.Draw) -> None:
-        """While a unit is left, a guaranteed prize is won even if the cache loses data."""
+        """Check that a guaranteed prize is won while a unit is left, even if the cache loses
+        data.
+        """
         promised_after = self.draw_rules.guaranteed_after_misses
         player = draw.user_id, draw.day
         if draw.prize:
