@@ -121,7 +121,7 @@ wallet-check: setup ## check your own wallet against the host wallet contract: m
 demo: setup ## run packets of every kind on a separate stack, from the rush to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
-demo-site: setup page ## serve example pages on another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
+demo-site: setup page ## serve, on another origin, example pages that embed packets: plain HTML, React, Vue, and a mini-program's web view
 	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local demo-site
 
 $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpacket/__init__.py $(shell find cli -name "*.py")
@@ -133,7 +133,7 @@ $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpack
 .PHONY: build deploy teardown try-aws try-aws-down
 # A local build's libraries are for this machine's processor, so it needs its own folder and cache.
 build: OF_STAGE = $(if $(filter local,$(STAGE)),--build-dir .aws-sam/local/build --cache-dir .aws-sam/local/cache)
-build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template; STAGE=local: for `sam local invoke` here
+build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template; STAGE=local builds for `sam local invoke` on this machine
 	@echo "Building layers and functions; the output is in $(LOCAL)/build.log"
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
@@ -183,7 +183,7 @@ types: $(VENV)/app.ready web/src/api/schema.ts ## check types (mypy, strict; tsc
 test-unit: $(VENV)/app.ready ## run the tests that need no server
 	@$(APP)/python -m pytest --quiet --numprocesses $(PROCESSES) --dist worksteal tests/unit
 
-test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## run all tests; some: make test TESTS=tests/integration (or web)
+test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## run all tests, or some: make test TESTS=tests/integration (or web)
 	@$(if $(filter web,$(TESTS)),$(NPM) test)
 	@$(if $(filter-out web,$(TESTS)),$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
 		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: there are none
@@ -219,13 +219,14 @@ sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each plan
 sql-parity: $(VENV)/app.ready
 	@PYTHONPATH=shared $(APP)/python -m testing.reconciliation.sql parity
 
-# A copy of the tree that records the lines that each test runs. Its own caches go into further copies.
+# A copy of the tree in which testmon records the lines that each test runs. Bytecode is cached in
+# this copy, so that further copies contain it.
 $(MUTANTS)/.testmondata: $(VENV)/app.ready template.yaml tests/mutants.txt $(shell find shared testing local tests lua -name "*.py" -o -name "*.lua")
 	@rm -rf $(@D) && mkdir -p $(@D) && ln -s $(CURDIR)/$(LOCAL) $(@D)/$(LOCAL)
 	@git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C $(@D)
 	@cd $(@D) && env -u PYTHONPYCACHEPREFIX PYTHONPATH=shared $(CURDIR)/$(APP)/python -m pytest --testmon --numprocesses $(PROCESSES) @tests/mutants.txt
 
-mutants: $(MUTANTS)/.testmondata ## change the code that handles money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
+mutants: $(MUTANTS)/.testmondata ## change the code that handles money; a test must fail for each change: make mutants N=300 SEED=1; the last line is JSON
 	@env -u PYTHONPYCACHEPREFIX PYTHONPATH=shared $(APP)/python -m tests.mutants $(MUTANTS) $(or $(N),300) $(or $(SEED),1) $(PROCESSES) $(ONLY)
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
@@ -237,7 +238,7 @@ soak: setup ## simulate a week in minutes on one stack: every feature, faults, u
 ##@ Measure it
 .PHONY: bench cost
 asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
-bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run the benchmarks, and write docs/performance.md; some: make bench ONLY="claim memory" [WRITE=1]; ONLY=sql ROWS=20000000
+bench: $(VENV)/app.ready $(if $(call asked,cold flow page),setup) $(if $(call asked,page),page) ## run all benchmarks and write docs/performance.md, or run some: make bench ONLY="claim memory" [WRITE=1]; ONLY=sql ROWS=20000000
 	@PYTHONPATH=shared $(APP)/python -m bench $(ONLY) $(if $(WRITE),--write)
 
 cost: ## compute the AWS cost of a million grabs from the prices in bench/prices.toml
