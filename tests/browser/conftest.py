@@ -1,4 +1,4 @@
-"""Users in a real browser: Chromium on one deployed local stack for all tests here."""
+"""Users in a real browser: Chromium, and one deployed local stack for all tests here."""
 
 import os
 import re
@@ -40,7 +40,9 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Checked views, keyed by language: each pair of language, screen and colors occurs in one."""
+"""Views to check, keyed by language. Each pair of a language, a screen and a color scheme
+occurs.
+"""
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
 """Counts of outcomes in CloudWatch; functions of the tests' stack add none."""
@@ -68,7 +70,7 @@ def _install() -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Yield Chromium; without one, the tests are skipped, and fail in CI."""
+    """Yield Chromium; if it is missing, skip the tests, or fail them in CI."""
     if chromium() is None:
         _install()
     path = chromium()
@@ -96,7 +98,7 @@ class BrowserUser:
         page.on("console", self._note)
 
     def _note(self, message: Any) -> None:
-        # A refusal is an answer, which Chromium logs as an error.
+        # A refusal is a valid answer, but Chromium logs it as an error.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.errors.append(message.text)
 
@@ -118,7 +120,7 @@ class BrowserUser:
         )
 
     def audit(self, *, is_strict: bool = False) -> list[str]:
-        """Return axe's findings that exclude users; all findings if *is_strict*."""
+        """Return the axe findings that would exclude users, or all findings if *is_strict*."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         results = self.page.evaluate("axe.run({resultTypes: ['violations']})")
@@ -207,7 +209,7 @@ class Operator:
         self._post(treasurer, "/admin/deposits", {"user": sub, "amount_fen": amount_fen})
 
     def send(self, client: httpx.Client | None = None, **body: Any) -> str:
-        """Send a packet, by default as the user "mother", and return its id."""
+        """Send a packet, by default as the user "sender", and return its id."""
         if client is None:
             self.fund("sender")
             client = self.as_user("sender", nickname="妈妈")
@@ -260,7 +262,7 @@ def _outcomes(stack: Stack) -> None:
 
 @pytest.fixture
 def a_person(browser: Browser, stack: Stack, _outcomes: None) -> Iterator[MakePerson]:
-    """Create users with a phone each; none of their pages may throw."""
+    """Yield a factory of users with phones; none of their pages may throw."""
     made: list[BrowserUser] = []
 
     def make(name: str | None = "Bob", path: str | None = "/", **options: Any) -> BrowserUser:

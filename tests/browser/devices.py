@@ -45,7 +45,7 @@ LARGE_FONTS = """(() => {
   };
   setInterval(() => look(document), 50);
 })();"""
-"""Script that doubles every text's size, as the font sizes of WeChat and of Android do."""
+"""Script that doubles every text's size, as the font settings of WeChat and Android can."""
 
 Prepare = Callable[[BrowserContext, Page], None]
 
@@ -88,7 +88,7 @@ class Device:
     remembers: bool = True
     """Whether a page load restores the signed-in user."""
     comma: str = "."
-    """Decimal separator of its keyboard."""
+    """Decimal separator of the device's keyboard."""
     nickname: str = "小明"
     language: str = "zh-CN"
     """Expected language of the page."""

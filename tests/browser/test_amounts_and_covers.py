@@ -125,7 +125,8 @@ def test_avatars_are_shown_and_a_missing_one_is_replaced_by_the_initial(
 
     seals = pat.page.locator("red-packet .inside .seal")
     expect(seals).to_have_count(4)
-    # Rows of the sender, Pat without a picture, Nan, and the missing picture.
+    # The four rows are the sender's, Pat's without a picture, Nan's, and one with a missing
+    # picture.
     expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
     expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
     assert set(referrers) == {""}

@@ -1,4 +1,4 @@
-"""A whole campaign run from console and phone, without a file, a command or a direct API call."""
+"""A whole campaign run from the console and phones, without files, commands or API calls."""
 
 import csv
 import re
@@ -130,7 +130,7 @@ def _rains(operator: Operator, campaign_id: str) -> list[dict[str, Any]]:
 
 
 def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
-    """Pause, which the phone shows, and resume."""
+    """Pause the campaign, which the phone shows, and resume it."""
     page = boss.page
     _press(page, "暂停")
     expect(page.get_by_role("dialog")).to_contain_text("用户会看到")
@@ -160,7 +160,7 @@ def _edit(boss: BrowserUser, campaign_id: str) -> None:
 
 
 def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
-    """Assert that the row of the edit names three fields: texts, a time and an amount."""
+    """Assert that the edit's row names three fields: a text, a time and an amount."""
     rows = boss.page.get_by_role("row").filter(has_text=f"修改了 活动 {campaign_id}")
     edit = rows.filter(has_text="全员开抢")
     expect(edit.locator("summary").first).to_have_text("改动 3 项")
@@ -186,7 +186,7 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
 
 
 def _upload_people(boss: BrowserUser, folder: Path) -> None:
-    """Upload a list with an invalid line; no use is preselected, and the console asks for one."""
+    """Upload a list with an invalid line; the console preselects no purpose, and asks for one."""
     page = boss.page
     file = folder / "people.csv"
     file.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")

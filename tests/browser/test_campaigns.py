@@ -58,7 +58,7 @@ def play(person: BrowserUser) -> Locator:
 
 @pytest.fixture
 def lottery(operator: Operator) -> str:
-    """Create a lottery that every user wins, with help of friends."""
+    """Create a lottery that every user wins, and in which friends can help."""
     rules = {"attempts_per_user_per_day": 2, "helps_per_user_per_day": 3}
     operator.fund("operator")
     campaign_id = plan(operator, rules=rules, passphrase="新年快乐")

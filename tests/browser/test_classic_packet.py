@@ -70,7 +70,7 @@ def test_a_packet_is_sent_shared_opened_and_verified(
     ann.shoot("share")
     assert _copied(ann) == f"【红包】Ann的红包“新年快乐”，点开领取：{link}"
 
-    # Ben has no account yet: he sees the cover, signs in, and returns to it.
+    # Ben is not signed in yet: he sees the cover, signs in, and returns to the packet.
     ben = a_person(None, urlsplit(link).path)
     expect(ben.page.get_by_text("新年快乐")).to_be_visible()
     ben.page.get_by_role("button", name="登录后领取").click()

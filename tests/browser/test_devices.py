@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Tasks of devices that do not run all of them."""
+"""Tasks on devices that do not run all tasks."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",
@@ -72,7 +72,7 @@ class Games:
 
 @pytest.fixture(scope="module")
 def games(operator: Operator) -> Games:
-    """Plan campaigns that a wrong clock misjudges: they began, and end within an hour."""
+    """Plan campaigns that a wrong clock would misjudge: they have begun, and end within an hour."""
     operator.fund("operator")
     ago_ms = -5 * MINUTE_MS
     rules = {"title": "红包雨", "budget_fen": 10_000, "quota_per_user": 1}
@@ -98,7 +98,7 @@ class Phone:
         self.person: BrowserUser
 
     def pick_up(self, *, is_operator: bool = False) -> None:
-        """Open a browser as on the device; the user is signed in if it remembers."""
+        """Open a browser as on the device; the user is signed in if the device remembers."""
         device = self.device
         self.person = self._make(None, None, **{"locale": "zh-CN", **device.options})
         page = self.person.page
@@ -165,7 +165,7 @@ class Phone:
         return self.operator.as_user(self.sub)
 
     def wait_until(self, is_true: Callable[[], bool]) -> None:
-        """Wait for the settlement, within one user's rate limit."""
+        """Wait for the settlement, without exceeding one user's rate limit."""
         for _ in range(PATIENCE_MS // LOOK_MS):
             if is_true():
                 return
@@ -194,7 +194,7 @@ def phone(
     stack: Stack,
     games: Games,
 ) -> Iterator[Phone]:
-    """Yield the device with the test's id, and save its last screenshot."""
+    """Yield the test's device, and save a last screenshot of it."""
     device = DEVICES[request.param]
     made = Phone(device, a_person, operator, stack, games)
     yield made
@@ -366,7 +366,7 @@ def _yuan(fen: int) -> str:
 
 
 def _post(gateway: str, payment_id: str) -> None:
-    """Pay like a user who scans the code."""
+    """Pay as a user does who scans the code."""
     body = {"payment_id": payment_id}
     answer = httpx.post(f"{gateway}/_fake/pay", json=body, trust_env=False, timeout=30)
     assert answer.is_success, answer.text

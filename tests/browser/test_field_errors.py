@@ -17,7 +17,7 @@ BAD = "新\u202e年"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Form that *fill* opens, fills and sends; the API refuses *field* of the *scope*."""
+    """Form that *fill* opens, fills and sends; the API refuses *field* in *scope*."""
 
     path: str
     field: str

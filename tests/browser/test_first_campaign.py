@@ -1,4 +1,4 @@
-"""Campaign of the guide, created with its own file and commands, in a phone's browser."""
+"""The guide's campaign, created with the guide's file and commands, in a phone's browser."""
 
 import re
 from pathlib import Path

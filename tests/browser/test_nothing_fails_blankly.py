@@ -156,7 +156,7 @@ def test_a_view_that_opens_offline_waits_for_the_network(
     waits = tunnel.page.get_by_text("网络断开了，恢复后会继续")
 
     tunnel.context.set_offline(True)
-    # The module is loaded, but its data is not.
+    # The wallet's module is loaded, but not the data that it shows.
     tunnel.page.get_by_role("link", name="钱包").click()
     expect(waits).to_be_visible()
     # Neither is loaded.

@@ -13,11 +13,11 @@ from tests.browser.test_nothing_fails_blankly import RETURN_BY_BACK
 from tests.browser.test_rains import plan_rain
 
 SCHEDULES_S = 300
-"""Seconds in which a loaded machine runs the schedules of withdrawals and refunds."""
+"""Seconds within which a busy machine runs the schedules for withdrawals and refunds."""
 
 
 def _unread(operator: Operator, sub: str) -> int:
-    # The rate limit refuses frequent calls briefly.
+    # The rate limit may briefly refuse frequent calls.
     return int(operator.as_user(sub).get("/me").json().get("unread_notices", -1))
 
 
@@ -94,7 +94,7 @@ def test_home_counts_notices_and_each_notice_links_to_its_subject(
 
     expect(link).to_be_visible()
     nora.audit_views("notices-home", is_strict=True)
-    # Only the list marks them as read.
+    # Only opening the list marks notices as read.
     assert _unread(operator, "nora-news") == count
     link.click()
     rows = page.locator(".notices li")

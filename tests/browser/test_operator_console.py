@@ -165,7 +165,7 @@ def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
     boss.go(f"/operator/packets/{packet_id}")
     expect(
         boss.page.get_by_role("button", name="立即结束")
-    ).to_be_visible()  # A repeat has no effect.
+    ).to_be_visible()  # Ending the packet again has no effect.
     boss.go(f"/operator/journal?subject=campaign:{campaign_id}")
     ended = _row(boss, f"提前结束了 活动 {campaign_id} 的红包 {packet_id}")
     ended.locator("summary").first.click()

@@ -1,4 +1,4 @@
-"""Sign-in to the console by an operator of the stack's own user pool, on the emulator's Cognito."""
+"""Sign-in to the console by an operator in the stack's own user pool, on the emulator's Cognito."""
 
 import re
 import uuid
@@ -55,7 +55,9 @@ def console(stack: Stack) -> Iterator[dict[str, str]]:
 
 
 def _lead_to_pool(person: BrowserUser, stack: Stack, auth: dict[str, str]) -> None:
-    """Serve the emulator's pool under the page's own origin, as its policy requires."""
+    """Serve the emulator's pool under the page's own origin, as the page's content policy
+    requires.
+    """
     emulator = f"http://127.0.0.1:{stack.ports.emulator}"
     pool = auth["issuer"].rpartition("/")[2]
     config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
@@ -100,7 +102,7 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     ann.page.locator("[name=password]").fill(PASSWORD)
     ann.page.get_by_role("button", name="Sign in").click()
 
-    # Back at the same list: the roles come from the groups, and the URL has no code.
+    # The browser is back at the same list. The roles come from the groups, and the URL has no code.
     expect(ann.page.get_by_role("heading", name="操作日志")).to_be_visible()
     assert ann.page.url == f"{ann.api}/operator/journal"
     expect(ann.page.locator(".roles")).to_contain_text("财务和审计")

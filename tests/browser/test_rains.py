@@ -138,7 +138,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
         expect(page.locator(".countdown")).to_be_visible()
         expect(page.locator("canvas")).to_be_hidden()
         crowns = page.locator(".rain-podium").get_by_role("listitem")
-        # Best claims over all packets and players.
+        # The podium has the best claims over all packets and players.
         expect(crowns).to_have_count(3)
         # Read the podium now, because the next round hides it.
         crowned.append(page.locator(".rain-podium span").all_inner_texts())

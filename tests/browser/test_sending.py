@@ -15,7 +15,7 @@ from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
 COVERS = 10
-"""Covers: a plain one, eight of the page, and the user's own."""
+"""Number of covers: a plain one, eight from the page, and the user's own."""
 PICTURE = ROOT / "docs/gallery.webp"
 JFIF_END = 20
 LYING_PHOTO = """() => {
@@ -27,7 +27,7 @@ LYING_PHOTO = """() => {
     pen.fillRect(100, 0, 100, 100);
     return canvas.toDataURL("image/jpeg");
 }"""
-"""Photo of a phone that was held upright: red on the left, blue on the right."""
+"""Photo that a phone took while held upright: red on the left, blue on the right."""
 REDNESS = """(picture, [x, y]) => {
     const canvas = document.createElement("canvas");
     const [width, height] = [picture.naturalWidth, picture.naturalHeight];
@@ -349,7 +349,7 @@ def test_a_winner_can_change_the_address_until_the_goods_are_shipped(
     cal.page.get_by_role("button", name="我的奖品").click()
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")
-    # A phone's contacts may contain such characters.
+    # Numbers that are copied from a phone's contacts may contain such characters.
     form.get_by_label("电话").fill("\u202d１３８ 0013\u20138000\u202c")
     form.get_by_label("地址").fill("上海市世纪大道 1 号")
     cal.audit_views("address-form")

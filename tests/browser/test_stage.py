@@ -1,4 +1,4 @@
-"""Wall of a campaign as a stage: countdown, code, names and podium on a projector."""
+"""A campaign's wall as a stage: countdown, code, names and podium on a projector."""
 
 import re
 import time

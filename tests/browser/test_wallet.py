@@ -1,4 +1,4 @@
-"""Payments and withdrawals by gateways, in a phone's browser; the fake gateway pays."""
+"""Payments and withdrawals through providers, in a phone's browser; the fake gateway pays."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +13,7 @@ PAID_AT = re.compile(r"/payments/([0-9a-f]{32})")
 
 
 def _pay(stack: Stack, page: Page) -> None:
-    """Pay the shown code, like a user who scans it."""
+    """Pay the code on the page, as a user does who scans it."""
     page.wait_for_url(PAID_AT)
     match = PAID_AT.search(page.url)
     assert match
@@ -116,7 +116,7 @@ def test_a_packet_is_paid_through_a_gateway_and_then_shared(
     xu.agree()
 
     expect(xu.page.locator(".qr img")).to_be_visible()
-    xu.context.set_offline(True)  # The page is hidden, as when a phone switches to WeChat.
+    xu.context.set_offline(True)  # The page goes offline, as a hidden page may.
     expect(xu.page.get_by_text("网络断开了，恢复后会继续")).to_be_visible()
     _pay(stack, xu.page)
     xu.context.set_offline(False)

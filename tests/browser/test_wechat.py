@@ -1,4 +1,4 @@
-"""Page inside WeChat: a stand-in for its browser, and the simulated gateway."""
+"""The page inside WeChat: a stand-in for WeChat's browser, and the simulated gateway."""
 
 import json
 import re
@@ -259,7 +259,7 @@ def test_money_moves_from_a_payment_to_a_shared_packet_and_to_a_withdrawal(
     page.get_by_role("button", name="知道了").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
 
-    # Pictures that users save by a long press.
+    # Users save these pictures with a long press.
     code = page.get_by_role("img", name="扫一扫领红包")
     assert (code.get_attribute("src") or "").startswith("data:image/png;base64,")
     page.get_by_role("button", name="保存红包卡片").click()

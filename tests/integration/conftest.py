@@ -37,7 +37,7 @@ def told() -> list[Told]:
 
 @cache
 def user_ids(stack: Stack) -> UserIds:
-    """Return the user-id function of a stack, with the key from its functions."""
+    """Return the generator of a stack's user ids, with the key that its functions have."""
     functions = stack.aws("lambda")
     grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
@@ -165,7 +165,7 @@ def dynamodb(stack: Stack) -> Any:
 
 @pytest.fixture(scope="session")
 def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
-    """Read the whole current ledger. boto3 would take three times as long."""
+    """Return a reader of the whole ledger. With boto3, a read would take three times as long."""
     dynamodb = AwsClient(
         "dynamodb",
         REGION,
@@ -209,7 +209,7 @@ def only_own_sweeps(stack: Stack) -> Iterator[None]:
 
 @pytest.fixture
 def invoke(stack: Stack) -> Invoke:
-    """Invoke a deployed function by its output's name, like `sam remote invoke`."""
+    """Return a function that invokes a deployed Lambda function by the name of its stack output."""
 
     def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
         answer = stack.aws("lambda").invoke(
@@ -224,7 +224,7 @@ def invoke(stack: Stack) -> Invoke:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Call until the result is true, for at most *within_s* seconds, and return it."""
+    """Return a function that calls until a result is true, for at most *within_s* seconds."""
 
     def wait(ask: Callable[[], Any], within_s: float = 30) -> Any:
         give_up_at = time.monotonic() + within_s

@@ -26,7 +26,7 @@ def _routes() -> list[tuple[re.Pattern[str], str]]:
 
 @cache
 def _validator(key: str, status: str) -> jsonschema_rs.Validator:
-    """Return the validator of a success of the operation *key*."""
+    """Return the validator for successful answers of the operation *key*."""
     contract = _contract()
     method, _, path = key.partition(" ")
     response = contract["paths"][path][method.lower()]["responses"][status]

@@ -1,4 +1,4 @@
-"""Program that reads answers of a later version with the released client: a new word, field and
+"""Program that reads answers from a later version with the released client: a new word, field and
 code.
 """
 

@@ -117,7 +117,7 @@ def _a_cache_that_hangs(world: World) -> Iterator[Fault]:
 
 @about("cache-lost.md")
 def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
-    """Provoke a hanging cache, and then one without the newest claim, like a replica."""
+    """Let the cache hang, and then lose the newest claim, as a replica may."""
     old, new = world.a_user(), world.a_user()
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     key = cache_keys.claim_cache(packet_id)
@@ -234,8 +234,8 @@ def _a_share_of_another_amount(world: World) -> Iterator[Fault]:
 
 @about("clock-wrong.md")
 def _a_sweep_that_is_an_hour_ahead(world: World) -> Iterator[Fault]:
-    """Provoke the log line of a function with a wrong clock; this machine's clock cannot be
-    wrong.
+    """Write the log line of a function with a wrong clock, because a test cannot change this
+    machine's clock.
     """
     ahead = time.strftime("%Y-%m-%d %H", time.gmtime(time.time() + 3600))
     now_ms, stream = int(time.time() * 1000), uuid.uuid4().hex
@@ -305,7 +305,7 @@ def _a_poison_message_and_a_settled_claim(world: World) -> Iterator[Fault]:
 
 @about("ledger-throttled.md")
 def _claims_that_nobody_settles(world: World) -> Iterator[Fault]:
-    """Provoke a payout stop, because the emulator throttles no table."""
+    """Stop payouts, because the emulator throttles no table."""
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     with world.paused_payouts():
         world.a_user().grab(packet_id)

@@ -19,16 +19,16 @@ from tests.integration.conftest import Eventually, HttpUser, Interruption, Invok
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Provoked fault, as the commands of its page must show it."""
+    """Provoked fault, and what the commands of its page must show."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that replace the page's examples, keyed by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
     """Texts that a command must print, keyed by a part of its line."""
     failing: str = ""
-    """Parts of the command lines that exit with a nonzero code, separated by commas."""
+    """Parts of command lines, separated by commas; these commands exit with a nonzero code."""
     repaired: str = ""
-    """Command by which another operator repairs the cause between the checks and the steps."""
+    """Command with which another operator repairs the cause between the checks and the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class World:
         self.control(provider, "mode", mode=mode)
 
     def control(self, provider: str, name: str, **body: Any) -> dict[str, Any]:
-        """Call a user's action at a payment provider."""
+        """Execute a user's action at a payment provider."""
         url = f"{self.provider(provider)}/_fake/{name}"
         done = httpx.post(url, json=body, trust_env=False, verify=NO_TLS)
         return dict(done.raise_for_status().json())
 
     def repair(self, provider: str) -> str:
-        """Return the command by which a payment provider ends its fault."""
+        """Return the command that ends a payment provider's fault."""
         return f"""curl -sS -d '{{"mode": "ok"}}' {self.provider(provider)}/_fake/mode"""
 
     def provider(self, name: str) -> str:
@@ -73,7 +73,9 @@ class World:
         return {"wechat": self.stack.gateway, "host": self.stack.wallet}[name]
 
     def wait_for_log(self, logs: str, text: str) -> None:
-        """Wait until a log has a text, because functions of the emulator write theirs later."""
+        """Wait until a log contains *text*, because the emulator writes functions' logs with a
+        delay.
+        """
         client: Any = self.stack.aws("logs")
         group = self.resource(logs)
         pages = client.get_paginator("filter_log_events")

@@ -85,7 +85,7 @@ def test_twenty_concurrent_edits_are_serialized(sponsor: HttpUser, made: Make) -
     campaign_id = made(budget_fen=1_000)["campaign_id"]
 
     def edit(number: int) -> httpx.Response:
-        # Cold processes of the emulator may outlast a request, which is then repeated.
+        # A request may time out while the emulator starts a process, and is then retried.
         return until_answered(
             lambda: _put(sponsor, campaign_id, version=1, budget_fen=1_000 + number)
         )

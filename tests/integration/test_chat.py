@@ -53,7 +53,7 @@ class Group:
         return str(shown[0]["text"])
 
     def card(self, message: str) -> Any:
-        """Return a message of the group by its id."""
+        """Return the group's message with this id."""
         messages = self.state["chats"]["group"]["messages"]
         return next(each for each in messages if each["id"] == message)
 

@@ -1,4 +1,4 @@
-"""All rules of a packet at once, over HTTP on the deployed template."""
+"""A packet with all rules at once, over HTTP on the deployed template."""
 
 import time
 

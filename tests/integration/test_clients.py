@@ -1,4 +1,4 @@
-"""Clients of `make clients`: they compile strictly, and send, grab and read a packet here."""
+"""Clients that `make clients` builds: they compile strictly, and send, grab and read a packet."""
 
 import json
 import os

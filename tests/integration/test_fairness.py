@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[2]
 def verify(
     folder: Path, *documents: Any, commitment: str, log_of: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command on files, with a Python that has no packages; *log_of* for the log."""
+    """Run the verifier on files, with a Python that has no packages; *log_of* also checks the
+    log.
+    """
     files = []
     for number, document in enumerate(documents):
         file = folder / f"{number}.json"

@@ -24,7 +24,7 @@ def test_the_fuzz_detects_an_answer_that_violates_the_contract(stack: Stack) -> 
     del contract["paths"]["/me"]["get"]["responses"]["401"]
     contract["components"]["schemas"]["GatewayMessage"]["properties"]["message"] = {"const": "No"}
 
-    # The first cases have no token, one for each route.
+    # The first cases, one for each route, have no token.
     with Fuzz(stack, SEED, contract) as fuzz:
         report = fuzz.run(len(operations()))
 

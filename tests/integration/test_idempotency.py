@@ -1,4 +1,4 @@
-"""Repeated requests with one key: they move money once, regardless of their number and rate."""
+"""Requests that repeat one key: they move money once, however many and frequent they are."""
 
 import uuid
 from collections.abc import Callable

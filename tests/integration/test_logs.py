@@ -39,7 +39,7 @@ def test_logs_contain_no_user_ids(
         boss.http.get(f"/admin/{query}")
     boss.http.get(f"/admin/packets/{packet_id}/claims")
     boss.post("/admin/deposits", {"user": claimer.host_id, "amount_fen": 10**9})
-    # A row that cannot be parsed: the page answers 500, and its error is logged with its causes.
+    # This packet's row cannot be parsed: the page answers 500, and the error is logged with causes.
     broken = sender.send(total_fen=100, count=1).json()["packet_id"]
     table = stack.outputs["PacketsTable"]
     key = {"pk": {"S": f"packet#{broken}"}, "sk": {"S": "packet"}}

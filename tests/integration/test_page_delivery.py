@@ -1,7 +1,7 @@
 """Page behind CloudFront: deployed to the emulator with the template, and uploaded to its bucket.
 
-The emulator stores a distribution and does not serve it. Therefore Node runs its functions here, as
-CloudFront does, and their results are looked up in the bucket.
+The emulator stores the distribution but does not serve it. Therefore, Node runs the distribution's
+functions here, as CloudFront does, and the tests look up the results in the bucket.
 """
 
 import json
@@ -119,7 +119,7 @@ def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -
     assert [path for path, each in behaviours.items() if each["CachePolicyId"] == disabled] == [
         *("/api/campaigns/*/*", "/api/*"),
     ]
-    # The first matching pattern counts.
+    # CloudFront uses the first pattern that matches.
     assert list(behaviours) == [
         *("/red-packet*.js", "/config.json", "/api/packets/*/feed", "/api/packets/*/preview"),
         *("/pictures/*", "/api/campaigns/*/*", "/api/campaigns/*"),

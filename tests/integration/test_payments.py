@@ -379,7 +379,7 @@ def test_pending_payments_are_compared_with_the_books_of_the_providers(
 
 
 def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
-    """Return the movements at a counterparty, by our number."""
+    """Return the movements at a counterparty, keyed by our numbers."""
     book = side.see("book")
     return {
         "in": {

@@ -35,11 +35,11 @@ def test_200_players_catch_every_packet_with_at_most_three_more_requests(a_user:
         try:
             return player.http.get(path)
         except (httpx.ReadError, httpx.RemoteProtocolError):
-            # A server closes idle connections, and a browser repeats the read on a new one.
+            # A server closes idle connections, and a browser retries the read on a new one.
             return player.http.get(path)
 
     def play(player: HttpUser) -> tuple[int, int]:
-        """Play like the page; return the caught shares and the requests."""
+        """Play as the page does; return the numbers of caught shares and of requests."""
         path, requests = f"/campaigns/{campaign_id}", 1
         (round_,) = look(player, path).json()["rains"]
         if not round_["packets"]:

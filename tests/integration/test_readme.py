@@ -28,7 +28,7 @@ _TOUR = re.compile(r"^```sh\n(API=.*?)^```$", re.DOTALL | re.MULTILINE)
 def test_the_tour_of_the_readme_moves_money(readme: Path, stack: Stack) -> None:
     (tour,) = _TOUR.findall(readme.read_text(encoding="utf-8"))
     _, _, commands = tour.partition("\n")
-    # Each README has its own names and keys, and both may run on one stack.
+    # Give each README its own names and keys, because both may run on one stack.
     mark = readme.stem.lower().replace(".", "-")
     for word in ("alice", "bob", "for-alice-1", "new-year-1"):
         commands = commands.replace(f'"{word}"', f'"{word}-{mark}"')
@@ -54,7 +54,7 @@ def test_the_tour_of_the_readme_moves_money(readme: Path, stack: Stack) -> None:
 def run_tutorial(page: Path, stack: Stack, folder: Path) -> str:
     """Run the blocks of a tutorial as pasted into a terminal; return their output."""
     blocks = _SHELL.findall(page.read_text(encoding="utf-8"))
-    # Pages of several languages run on one stack.
+    # Pages in several languages run on one stack.
     commands = re.sub(r"\bnew-year\b(?!\.yaml)", campaign_of(page), _dedented(blocks))
     commands = commands.replace("rain-1", f"rain-{page.parent.name}")
     command = folder / "redpacket"

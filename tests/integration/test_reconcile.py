@@ -41,7 +41,7 @@ def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
 
 @contextmanager
 def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
-    """Remove a row of the shares, which no function may do, and restore it."""
+    """Remove a row from SharesTable, which no function may do, and restore it."""
     dynamodb = stack.aws("dynamodb")
     table = stack.outputs["SharesTable"]
     row = dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)["Item"]
@@ -108,7 +108,7 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         result = _reconciled(operator)
 
-    # A difference triggers a second check, which uses the first export as its base.
+    # A difference triggers a second comparison, whose export starts from the first one.
     assert result["export"] == "incremental"
     (difference,) = _about(result, account)
     assert difference == {

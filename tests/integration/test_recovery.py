@@ -43,7 +43,7 @@ class PacketRows:
         return self._read(self._shares, keys.share(packet_id, share_no))
 
     def age_share(self, packet_id: str, share_no: int, by_ms: int) -> None:
-        """Backdate the claim's wait for its settlement."""
+        """Backdate the time since which a claim has waited for its settlement."""
         self._age(self._shares, keys.share(packet_id, share_no), by_ms)
 
     def _age(self, table: str, key: dict[str, str], by_ms: int) -> None:

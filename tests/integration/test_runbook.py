@@ -1,4 +1,4 @@
-"""Pages of the runbook: for each, its fault is provoked, and its commands run as pasted."""
+"""Pages of the runbook: the tests provoke each page's fault, and run its commands as pasted."""
 
 import os
 import shutil

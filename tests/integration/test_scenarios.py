@@ -59,7 +59,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     assert record["luckiest"]["amount_fen"] == max(claim["amount_fen"] for claim in claims)
     assert record["emptied_in_ms"] >= 0
 
-    # Most of the second packet is unclaimed, and is refunded to her when it expires.
+    # Most of the second packet is unclaimed, and is refunded to Ann when the packet expires.
     second = ann.send(total_fen=10_000, count=10, expires_in_s=2).json()
     taken = group[0].grab(second["packet_id"]).json()["amount_fen"]
     eventually(lambda: _closed(ann, second["packet_id"], invoke))
@@ -98,7 +98,7 @@ def test_s2_a_company_gives_to_its_employees(
     preheated = operator.http.post("/admin/campaigns/party/preheat")
     assert preheated.status_code == httpx.codes.ACCEPTED
 
-    # Users who enter the phrase get a share, two in all; payouts wait while they are off.
+    # Users who enter the phrase get at most two shares each; payouts wait while they are off.
     off = operator.http.put("/admin/switches/payout", json={"on": False, "reason": "drill"})
     assert off.status_code == httpx.codes.OK
     assert employees[0].grab(packets[0], "什么").json()["code"] == "passphrase_mismatch"
@@ -176,7 +176,7 @@ def test_s4_shares_of_a_bell_split_are_split_in_advance(
     assert near > len(amounts) / 2
     assert statistics.fmean(amounts) == 1_000
 
-    # Anyone can verify it with the proof and the record, and nothing but Python.
+    # Anyone can verify the split with the proof and the record, and nothing but Python.
     eventually(lambda: _all_settled(sender, packet_id))
     proof, record = tmp_path / "proof.json", tmp_path / "record.json"
     proof.write_text(sender.http.get(f"/packets/{packet_id}/proof").text)
@@ -228,7 +228,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert {answer.status_code for answer in answers} == {200}
     assert crowd[0].draw("double-eleven").json()["code"] == "attempts_exhausted"
 
-    # A friend enters a similar phrase, and one of them draws once more.
+    # A friend enters a similar phrase, so the inviter may draw once more.
     token = crowd[0].user_token()
     helped = crowd[1].help("double-eleven", token, "好运莲莲")
     assert helped.json() == {"outcome": "helped", "attempts_left_of_inviter": 1}

@@ -23,7 +23,7 @@ ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items()
 OF_GATEWAYS = {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
 OF_GATEWAYS |= {"POST /chat/telegram", "POST /chat/lark"}
 
-# It needs a payment whose return waits for an operator (test_resolve_return.py).
+# This route needs a payment whose return waits for an operator (test_resolve_return.py).
 NEVER_ANSWERED = OF_GATEWAYS | {"POST /admin/payments/returns"}
 
 # These routes return users' host ids to operators, and refuse everyone else.

@@ -1,5 +1,5 @@
-"""Switches and limits on the deployed stack: they refuse in time, with a delay, and without a
-loss.
+"""Switches and limits on the deployed stack: they refuse in time, state a delay, and lose
+nothing.
 """
 
 import itertools
@@ -79,7 +79,7 @@ def test_messages_delivered_while_payouts_are_off_are_returned_with_their_full_r
     time.sleep(KEPT_MS / 1000 + 0.5)
     claim = claimer.grab(packet_id).json()
     eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)
-    # The message that was delivered is hidden until its receiver has answered.
+    # The delivered message stays in flight until the function returns.
     eventually(lambda: _in_flight(stack) == 0)
     balance_fen = claimer.balance_fen()
     _turn(operator, "payout", is_on=True)

@@ -94,7 +94,7 @@ class Shares:
         self._client.update_item(**operation)
 
     def unsettle(self, share: Share, user_id: str) -> None:
-        """Forge another user's settled claim that waits for its money."""
+        """Turn a user's settled claim into a claim of *user_id* that waits for its money."""
         key = keys.share(share.packet_id, share.share_no)
         self._remember(key)
         self._client.update_item(
@@ -157,8 +157,9 @@ def test_whatever_an_attacker_writes_the_packet_pays_its_own_amounts_and_the_aud
         return replace(claim, claimer=User(thief.user_id), **changes)
 
     own = forged(3)
-    # A claim to be paid again, to another user. On AWS, the policy's dynamodb:Attributes forbids
-    # it. The emulator checks attributes only in projections, so the receipt prevents it here.
+    # This claim would be paid again, to another user. On AWS, the policy's dynamodb:Attributes
+    # forbids this update. The emulator checks attributes only in projections, so here the receipt
+    # prevents the payment.
     shares.unsettle(paid, thief.user_id)
     shares.forge(items.share_row(forged(2, amount_fen=900)))  # more than its amount
     shares.forge(items.share_row(own))  # a free share, without a claimer's row

@@ -280,7 +280,7 @@ def test_a_teardown_of_the_trial_leaves_nothing(account: Account) -> None:
     assert outputs["AccountsTable"] not in _tables(account)
     assert outputs["UserIdKey"] not in [each["ARN"] for each in secrets]
     assert outputs["UserPoolId"] not in [each["Id"] for each in pools]
-    # A repeat finds nothing else to delete.
+    # A second teardown finds nothing else to delete.
     account.said.clear()
     account.teardown().run(has_all=True)
     assert not any(text.startswith("emptied") for text in account.said)

@@ -1,4 +1,4 @@
-"""IAM's decisions from the roles of a translated stack."""
+"""IAM's decisions about requests, from the roles of a translated stack."""
 
 from typing import Any
 

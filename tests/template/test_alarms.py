@@ -1,4 +1,4 @@
-"""Alarms: each reads a metric that is sent, with exactly the sent dimensions."""
+"""Alarms: each reads a metric that something sends, with exactly the dimensions that are sent."""
 
 import fnmatch
 import json
@@ -26,7 +26,7 @@ SENT_BY_AWS = {
     "AWS/States": {"ExecutionsFailed", "ExecutionsSucceeded"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metric names from the services' own lists."""
+"""Metric names from the lists in the services' documentation."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # No dimension: the metric covers the whole account.
@@ -57,13 +57,13 @@ def _dimensions(metric: Metric) -> dict[str, str]:
 
 
 def _filtered(stack: Stack) -> list[dict[str, Any]]:
-    """Return the metrics in log lines."""
+    """Return the metrics that filters create from log lines."""
     filters = stack.of_type("AWS::Logs::MetricFilter").values()
     return [each for pattern in filters for each in pattern["MetricTransformations"]]
 
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
-    """Let a function count, with its environment; return the log line."""
+    """Let a function count an event, with the function's environment; return the log line."""
     counts = f"from redpacket.platform.telemetry import logger; logger.event({name!r})"
     if name == "request_failed":
         counts = (
@@ -101,7 +101,7 @@ def test_our_alarms_read_exactly_the_metrics_that_we_count() -> None:
     assert len(ours) > 3
     for metric in ours:
         name, dimensions = metric["MetricName"], _dimensions(metric)
-        # All handlers share one metric of failures.
+        # All handlers share one metric for failures.
         writer = dimensions["service"] if dimensions["service"] != ALL_HANDLERS else "grab"
         sent[name] = _counted_by(stack, f"{writer.capitalize()}Function", name)
         (directive,) = sent[name]["_aws"]["CloudWatchMetrics"]
@@ -109,7 +109,7 @@ def test_our_alarms_read_exactly_the_metrics_that_we_count() -> None:
         assert directive["Dimensions"] == [list(dimensions)]
         assert [each["Name"] for each in directive["Metrics"]] == [name]
         assert sent[name]["service"] == dimensions["service"]
-    # Nothing sends other metrics, so an alarm on one would fire never or always.
+    # Our code sends each of these metrics. Otherwise, an alarm would fire never or always.
     package = ROOT / "shared" / "redpacket"
     code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert [name for name in sent if not re.search(f'"{name}"', code)] == []
@@ -295,14 +295,14 @@ def test_no_alarm_fires_before_the_first_run_of_its_schedule(stack: Stack) -> No
         alarm = alarms[name]
         good = 1 if alarm["ComparisonOperator"] == "LessThanThreshold" else 0
         assert set(_states(alarm, [None] * 50)) == {"INSUFFICIENT_DATA"}
-        # From the first run on, silence is an alarm, even after the run leaves the window.
+        # After the first run, silence is an alarm, even after that run has left the window.
         assert set(_states(alarm, [None] * 5 + [good])) == {"INSUFFICIENT_DATA", "OK"}
         assert _states(alarm, [None] * 5 + [good] + [None] * 100)[-1] == "ALARM"
         assert _states(alarm, [good] + [None] * 100 + [good] * 26)[-1] == "OK"
 
 
 def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
-    """Judge an alarm about silence after each period, as CloudWatch documents it.
+    """Return the state of an alarm about silence after each period, as CloudWatch documents it.
 
     "Using metric math": REPEAT fills gaps with the previous value, and IF drops points that do not
     meet its condition. "Configuring how alarms treat missing data": if all points are missing,

@@ -1,4 +1,4 @@
-"""Dashboard: each metric, its dimensions and each log field are sent."""
+"""Dashboard: something sends each metric with its dimensions, and writes each log field."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ SENT_BY_AWS = {
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metric names from the services' own lists."""
+"""Metric names from the lists in the services' documentation."""
 
 WANTED = (
     *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),

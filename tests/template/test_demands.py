@@ -1,6 +1,7 @@
 """Permissions that AWS documents for each integration, compared with the roles in each partition.
 
-Each row names the title of its page. EventBridge Scheduler has no row: the template uses rules.
+Each function names the documentation page that it follows. EventBridge Scheduler has no row: the
+template uses rules.
 """
 
 import json
@@ -41,7 +42,7 @@ def _states(states: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _calls(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a call of each integration, with values in place of the expressions."""
+    """Yield a call for each integration, with values in place of the expressions."""
     tables = definition(stack)["States"]["ExportTables"]["Items"]
     for each in tables:
         export = {"TableArn": each["arn"], "S3Prefix": f"exports/{DATABASE}/{each['table']}"}

@@ -1,4 +1,4 @@
-"""Definition of the reconcile machine, run by the emulator's interpreter with planted errors."""
+"""Definition of the reconciliation's state machine, run by the emulator with planted errors."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""Network reach: a function in a VPC without internet reaches its services, and uses each paid
-endpoint.
+"""Network reach: functions in a VPC without internet access reach their services, and some function
+uses each paid endpoint.
 """
 
 import ast
@@ -30,7 +30,7 @@ def _asked(node: ast.AST) -> set[str]:
 
 
 class _Callers(_Readers):
-    """Tracer of a handler's calls to the services that they may reach."""
+    """Tracer from a handler's code to the services that it may call."""
 
     def services_of(self, handler: str, *, without: frozenset[str]) -> set[str]:
         spots = [spot for spot in self._bodies if spot[0] == handler]
@@ -50,13 +50,13 @@ _callers = cache(_Callers)
 
 
 def _services(stack: Stack) -> dict[str, set[str]]:
-    """Return the services that each function may call, by the stack's way to sign in to its
+    """Return the services that each function may call; they depend on how the stack signs in to its
     cache.
     """
     has_secret = stack.is_true("CacheHasPassword")
     without = set() if has_secret else {BY_IAM_OR_SECRET}
     if not stack.is_true("HasGateway"):
-        # Without a gateway, no packet can be paid for: packets/api/orders.py.
+        # Without a payment gateway, users cannot pay for packets: packets/api/orders.py.
         without |= {"_order_payment", "_ended"}
     return _reached(frozenset(without))
 
@@ -80,7 +80,7 @@ def test_the_code_is_traced_to_its_calls() -> None:
     ]
     requested = set().union(*(_asked(room) for room in rooms))
     assert services["TransferFunction"] == {"dynamodb", "s3", "secretsmanager", "sqs"}
-    # With a gateway, the send function also orders payments.
+    # With a payment gateway, the send function also orders payments.
     services = services | _services(STACK_OF["both gateways"])
     assert set().union(*services.values()) == requested
 
@@ -104,7 +104,7 @@ def test_a_function_in_the_vpc_reaches_every_service_that_it_calls(stack: Stack)
 
 
 def _inside(stack: Stack, *subnets: str) -> set[str]:
-    """Return the functions in these subnets that are created."""
+    """Return the created functions that are in these subnets."""
     expected = [stack.physical(name) for name in subnets]
     functions = stack.of_type("AWS::Lambda::Function").items()
     return {
@@ -148,7 +148,7 @@ def _assert_the_way_is_open(
             assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
         else:
-            # One zone is enough for dev: names resolve to it from both.
+            # One zone is enough for dev, because names resolve to its endpoint from both zones.
             zones = subnets if stack.is_true("IsProd") else {stack.ref("SubnetA")}
             assert set(endpoint["SubnetIds"]) == zones  # type: ignore[call-overload]
             assert endpoint["SecurityGroupIds"] == [stack.ref("EndpointSecurityGroup")]
@@ -184,7 +184,9 @@ def test_public_functions_have_internet_access_only_for_a_risk_control_or_for_ch
 
 @each_stack
 def test_gateways_are_called_from_one_fixed_address_per_zone(stack: Stack) -> None:
-    """WeChat Pay's merchant transfers take calls only from addresses that the merchant entered."""
+    """WeChat Pay accepts calls of merchant transfers only from addresses that the merchant
+    entered.
+    """
     inside = _inside(stack, "GatewaySubnetA", "GatewaySubnetB")
 
     if not stack.is_true("FixEgress"):

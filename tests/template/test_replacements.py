@@ -1,7 +1,7 @@
-"""Updates of a stack: none replaces the API's address, or a resource with money, users or messages.
+"""Updates of a stack: none replaces the API's address or a resource with money, users or messages.
 
-`stateful.json` lists those resources as deployed, with the properties whose change replaces them. A
-change of a line in it is a migration: write an ADR first.
+`stateful.json` lists those resources as deployed, with the properties whose change replaces them.
+Changing a line of that file is a migration: write an ADR first.
 """
 
 import json
@@ -24,7 +24,7 @@ STATEFUL = {
     "AWS::SQS::Queue",
 }
 NEVER_CHANGED = {
-    # Resources that are not replaced, but also cannot be updated.
+    # CloudFormation can neither update these properties nor replace a user pool to change them.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
     # A new key would start a different log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},

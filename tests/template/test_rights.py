@@ -52,7 +52,7 @@ def test_no_policy_allows_an_action_on_all_resources() -> None:
     statements = [named for stack in STACKS for named in _statements(stack)]
 
     assert len(statements) > 100
-    # Metrics have no resources; writes of them are limited to the stack's namespace.
+    # Metrics have no resources, so permissions to write them are limited to the stack's namespace.
     assert {name for name, statement in statements if "*" in statement["Resource"]} == {
         "AdminFunctionRole.CountRefusals",
         "ReconcileMachineRole.CountLeft",

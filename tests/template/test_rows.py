@@ -1,12 +1,12 @@
 """Every function against every kind of row: only the functions listed here may put, change or read
-one.
+a row of a kind.
 
 A put is tried with the key alone, because it replaces a row: a function that may put a row can also
-destroy or rewrite one. It is also tried with the attribute, which some statements demand. An update
-is tried with the decisive attribute of the row. A read is tried as a whole row, without
-attribute names, and as a write that returns the old row. IAM cannot see a write's failed condition,
-whose answer may hold a row (`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries
-it.
+destroy or rewrite one. A put is also tried with the decisive attribute, which some statements
+demand. An update is tried with the decisive attribute of the row. A read is tried as a whole row,
+without attribute names, and as a write that returns the old row. IAM cannot restrict the answer to
+a failed condition, which may hold a row (`ReturnValuesOnConditionCheckFailure`);
+docs/how-to/try-on-aws.md tries this on AWS.
 """
 
 import json
@@ -251,11 +251,11 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
 
     approvals = sources["AnnounceApprovals"]["FilterCriteria"]["Filters"]
 
-    # A stream has no record of an unchanged row, so a repeated put is silent.
+    # A stream has no record of an unchanged row, so a repeated PutItem call is silent.
     assert [json.loads(each["Pattern"]) for each in patterns] == [
         {"eventName": ["MODIFY", "REMOVE"]}
     ]
-    # No TTL removes approvals, and it removes their sums.
+    # TTL removes the sums in this table, but no approvals.
     keys = {"pk": {"S": [{"prefix": "approval#"}]}}
     assert [json.loads(each["Pattern"]) for each in approvals] == [
         {"eventName": ["MODIFY", "REMOVE"], "dynamodb": {"Keys": keys}}

@@ -1,4 +1,4 @@
-"""Functions of the distribution: they route testers who have a signed link to the staging stack."""
+"""Functions of the distribution: they route testers with a signed link to the staging stack."""
 
 import json
 import os

@@ -67,7 +67,7 @@ class Grant:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Yield the resources in a policy's Resource: "Table", "Table/index/by_work"."""
+    """Yield the resources in a policy's Resource, like "Table" or "Table/index/by_work"."""
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str):
             yield each
@@ -91,7 +91,7 @@ READ_SIGN_IN = {"Fn::If": ["MakeCache", {"Ref": "CacheReadSignIn"}, SIGN_IN]}
 
 
 GATEWAY_KEYS = {"Fn::If": ["HasGateway", {"Ref": "GatewayKeys"}, {"Ref": "AWS::NoValue"}]}
-"""Shared policy for the signing keys of gateway calls, which three functions make."""
+"""Shared policy for the keys that sign calls to gateways, which three functions make."""
 
 
 def _statements(function: str) -> Iterator[dict[str, Any]]:
@@ -147,11 +147,12 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
             continue  # These actions have no resources.
         names = grant.resources
         if function == "ReconcileFunction":
-            # Runs, whose names are unknown in advance, and the bucket that has nothing else.
+            # Leave out runs, whose names are unknown in advance, and the bucket that has only
+            # exports.
             names = tuple(name for name in names if not OF_RUNS.match(name))
-        # Ids of pictures are random, and their bucket has nothing else.
+        # Ids of pictures are random, and the pictures' bucket has nothing else.
         names = tuple(name.removesuffix("Bucket/*") for name in names)
-        # Only a wildcard names a table's streams.
+        # Only a wildcard can name a table's streams.
         assert not any("*" in name.removesuffix("/stream/*") for name in names)
         named = {name.split("/")[0].removesuffix(".Alias") for name in names} - {"Pictures"}
         # The secret of an issuer belongs to the deployer.
@@ -210,7 +211,7 @@ def test_settlements_and_refunds_write_other_attributes_than_a_claim() -> None:
 
 
 NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction")]
-"""Functions that store the host's id of a user."""
+"""Functions that store a user's host id."""
 
 
 @each_function
@@ -234,7 +235,7 @@ def test_each_function_uses_only_the_attributes_that_it_needs_of_the_row_of_a_us
     expected = {
         **{key: {changes: names} for key in NOTES},
         "LotteryFunction": {changes: names, reads: {"pk", "erased_at_ms"}},
-        # Operators who deliver a prize need the host's id of the user.
+        # Operators who deliver a prize need the winner's host id.
         "AdminFunction": {changes: names, reads: {*KNOWN.split(", "), "goods_address"}},
         "PaymentFunction": {changes: since, reads: set(KNOWN.split(", "))},
         "PayoutFunction": {changes: since, reads: names},
@@ -286,7 +287,7 @@ def test_only_functions_that_call_gateways_can_read_their_keys(function: str) ->
         for name in grant.resources
     }
 
-    # Strangers reach GatewayFunction: it has verification keys, by variables, and no signing keys.
+    # Strangers reach GatewayFunction: it has verification keys, in variables, but no signing keys.
     assert has_keys == (function in set(GATEWAY_FUNCTIONS) - {"GatewayFunction"})
     assert secrets == {
         "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
@@ -313,8 +314,8 @@ def test_rows_about_money_never_expire() -> None:
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
     # These rows expire: notes of callbacks, daily payment counts, ended consents, gateway accounts
-    # of erased users, an operator's own daily moves, deliveries, codes, users' notices, places of
-    # cards in chats, and the daily sums that chats sent.
+    # of erased users, sums that an operator moved in a day, deliveries, codes, users' notices,
+    # positions of cards in chats, and the daily sums that chats sent.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "chat.chat_funding": 3,
@@ -376,7 +377,7 @@ _COMPUTES = (
     "Send Grab Payout Expire Records Campaign Lottery Admin Approval Reconcile Payment Order "
     "Transfer Chat"
 )
-"""Functions that commit to amounts and draws, compute or prove them, or compare them with rows."""
+"""Functions that commit to, compute or prove amounts and draws, or compare them with rows."""
 
 
 def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
@@ -405,7 +406,8 @@ def test_the_user_of_the_cache_has_only_commands() -> None:
     users = _of_type("AWS::ElastiCache::User").values()
     words = {word for user in users for word in user["AccessString"].split()}
 
-    # tests/contract/test_cache_user.py checks the commands. A category contains unneeded ones.
+    # tests/contract/test_cache_user.py checks the commands. A category would contain commands that
+    # are not needed.
     assert len(users) == 2
     assert not [word for word in words if word.startswith("+@")]
     assert "-@all" in words
@@ -421,7 +423,7 @@ def test_no_dependency_is_declared_twice() -> None:
 
 
 def _function_at(alias: Any) -> str:
-    """Return the function of an alias reference."""
+    """Return the function that an alias reference names."""
     ((intrinsic, name),) = alias.items()
     assert intrinsic == "Ref"
     function, _, attribute = name.partition(".")
@@ -462,7 +464,7 @@ STREAMED = {
     "AnnouncePayments": "NEW_AND_OLD_IMAGES",
     # AnnounceFunction reports an altered row without its contents.
     "AnnounceJournal": "KEYS_ONLY",
-    # Decisions change a row.
+    # A decision changes the approval's row.
     "AnnounceApprovals": "NEW_AND_OLD_IMAGES",
 }
 """Sources of AnnounceFunction, with the images in their streams."""
@@ -482,7 +484,8 @@ def test_a_record_cannot_block_its_stream_and_none_is_lost_silently() -> None:
         table = RESOURCES[source["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         assert table["StreamSpecification"] == {"StreamViewType": STREAMED[name]}
         assert source["BisectBatchOnFunctionError"] is True
-        # Half of a stream's retention, so that the callee has the other half to read it again.
+        # This is half of a stream's retention, so that operators have the other half to replay
+        # records.
         assert source["MaximumRecordAgeInSeconds"] == 43_200
         aside = {"Fn::GetAtt": ["UnreadRecords", "Arn"]}
         assert source["DestinationConfig"]["OnFailure"]["Destination"] == aside
@@ -500,7 +503,7 @@ def test_the_stream_of_commitments_triggers_the_function_and_the_schedule_finds_
     rule = RESOURCES["LogEveryMinute"]["Properties"]
     key = RESOURCES["LogKey"]
 
-    # Within five seconds; a failed batch is in the list of waiting work.
+    # Entries reach the log within five seconds; a failed batch stays in the list of waiting work.
     assert source["MaximumBatchingWindowInSeconds"] <= 3
     assert source["MaximumRetryAttempts"] <= 2
     (wanted,) = source["FilterCriteria"]["Filters"]
@@ -541,7 +544,7 @@ def test_failed_work_waits_where_an_alarm_counts_it(name: str) -> None:
 
 @cache
 def _handler(handler: str) -> Any:
-    """Load a handler as Lambda does, by its path, because all of them are named app."""
+    """Load a handler by its path, as Lambda does, because all handlers are modules named app."""
     spec = importlib.util.spec_from_file_location(
         f"handler_{handler}", ROOT / "functions" / handler / "app.py"
     )
@@ -604,7 +607,8 @@ def test_the_gateway_may_call_the_function_of_every_route() -> None:
     assert permitted == set(_routes().values())
 
 
-# A packet's id is a secret that opens its feed; answers that are equal for all users may be cached.
+# A packet's id is the secret that opens its feed. Answers that are equal for all users may be
+# cached.
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campaign_id}"}
 OPEN_ROUTES |= {"GET /packets/{packet_id}/preview", "GET /pictures/{picture_id}"}
 # The log is public.
@@ -612,8 +616,8 @@ OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparen
 OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
 # The signature covers only an address of our own page, and contains no secret.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
-# Each request to these routes has its own check: a single-use code, or a gateway's signature. The
-# list is literal, so that a new provider cannot open a route for itself.
+# Each of these routes checks its requests itself, by a single-use code or a gateway's signature.
+# The list is literal, so that a new provider cannot open a route for itself.
 SIGNED_ROUTES = {
     "POST /auth/wechat",
     "POST /gateway/wechat/callback",
@@ -741,7 +745,7 @@ def _module_of(path: Path) -> str:
 
 
 def _short(module: str) -> str:
-    """Return a module's name, or the name of the only object that it creates."""
+    """Return a module's short name, or the name of the only object that the module creates."""
     if module.startswith("redpacket.containers."):
         return module.rpartition(".")[2]
     if module.endswith(".setup"):
@@ -750,8 +754,8 @@ def _short(module: str) -> str:
 
 
 Spot = tuple[str, str]
-"""Function, class or method: the name of its module in the package or of its handler, and its own
-name. Handlers share one set of containers, settings and request.
+"""Function, class or method: the name of its module or handler, and its own name. Handlers share
+one set of containers, settings and request.
 """
 PROVIDERS = [path.parent.name for path in (PACKAGE / "payments" / "providers").glob("*/setup.py")]
 OBJECTS = (
@@ -767,11 +771,11 @@ PASSED_ON: dict[Spot, Spot] = {
     ("environment", "accounts"): ("providers", "_accounts"),
     ("environment", "http"): ("providers", "_http"),
 }
-"""Methods that the registry passes to providers, by the names that providers use."""
+"""Methods that the registry passes to providers, keyed by the names that providers use."""
 
 
 class _Readers:
-    """Readers of each environment variable, followed through calls."""
+    """Readers of each environment variable, found by following calls."""
 
     def __init__(self) -> None:
         places = ["*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py"]
@@ -804,13 +808,15 @@ class _Readers:
 
     @staticmethod
     def _methods(module: str, tree: ast.Module) -> Iterator[ast.stmt]:
-        """Yield the methods of a shared object, whose class name only its own module uses."""
+        """Yield the methods of a shared object, because only its own module uses the class's
+        name.
+        """
         for node in tree.body if module in OBJECTS else []:
             if isinstance(node, ast.ClassDef):
                 yield from node.body
 
     def variables_of(self, handler: str) -> set[str]:
-        """Return a handler's variables, over all of its routes."""
+        """Return the variables that a handler reads, over all of its routes."""
         spots = [spot for spot in self._bodies if spot[0] == handler]
         seen: set[Spot] = set()
         needed: set[str] = set()
@@ -861,7 +867,7 @@ _readers = cache(_Readers)
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_a_function_gets_exactly_the_variables_that_its_handler_reads(handler: str) -> None:
     function = _function_of(handler)
-    # Lambda sets the variables that begin with AWS_; the others are for a local machine.
+    # Lambda sets the variables that begin with AWS_; these two are for a local machine.
     given = {"SSL_CERT_FILE", "SIMULATOR_URL"}
     needed = {
         name for name in _readers().variables_of(handler) if not name.startswith("AWS_")
@@ -877,7 +883,7 @@ def test_an_unanswered_name_lookup_keeps_a_request_within_ten_seconds() -> None:
     options = dict(
         word.split(":") for word in GLOBALS["Environment"]["Variables"]["RES_OPTIONS"].split()
     )
-    # A search domain, if Lambda has one, is a second lookup.
+    # If Lambda has a search domain, a second lookup follows.
     lookup_s = 2 * int(options["timeout"]) * int(options["attempts"])
 
     assert REQUEST_S + lookup_s < 10
@@ -963,7 +969,8 @@ def test_a_failed_run_drops_its_databases_and_a_remaining_one_fails_no_run() -> 
     afterwards = {"DropDatabases": "CountLeft", "CountLeft": "HasFailed"}
     for name in caught:
         assert states[name]["Catch"][0]["Next"] == afterwards.get(name, "DropDatabases")
-    # A run whose base is from an earlier run starts again with all rows, in new databases.
+    # A failed run that started from an earlier run's export starts again with all rows, in new
+    # databases.
     again, failed = states["HasFailed"]["Choices"]
     assert (again["Next"], failed["Next"]) == ("Look", "Failed")
     assert again["Assign"]["is_full"] is True

@@ -49,7 +49,9 @@ SHARED = partial(_change, "LayerVersion", "SharedLayer", "ContentUri", "s3://art
 
 
 def _some(template: dict[str, Any]) -> None:
-    """Change a layer of three functions, and the code and the memory of one other function each."""
+    """Change a layer of three functions, the code of another function, and the memory of a third
+    one.
+    """
     _change("LayerVersion", "PassphraseLayer", "ContentUri", "s3://artifacts/new", template)
     _change("Function", "SendFunction", "CodeUri", "s3://artifacts/new", template)
     _change("Function", "ProfileFunction", "MemorySize", 2048, template)
@@ -96,7 +98,7 @@ def test_every_trigger_of_a_function_calls_its_alias(stack: Stack) -> None:
     targets = [target["Arn"] for rule in rules for target in rule["Targets"]]
     ways += [arn for arn in targets if arn != machine]
     permissions = stack.of_type("AWS::Lambda::Permission")
-    permissions.pop("GroupScopesPermission", None)  # Cognito names this function without an alias.
+    permissions.pop("GroupScopesPermission", None)  # Cognito calls this function without an alias.
     ways += [each["FunctionName"] for each in permissions.values()]
     ways += [
         each["FunctionName"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()
@@ -211,7 +213,7 @@ def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
         deliveries: (0, 60),
         "LogFunction": (0, 60),
     }
-    # EventBridge's own delivery attempts.
+    # EventBridge itself must not retry a delivery.
     for rule in stack.of_type("AWS::Events::Rule").values():
         for target in rule["Targets"]:
             assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0
@@ -247,7 +249,7 @@ def test_in_prod_a_rush_leaves_concurrency_for_money_and_operators() -> None:
         "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
         # The schedules need the other half.
         "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
-        # Receivers can wait, so unreserved capacity is for users' calls first.
+        # Receivers can wait, so that users' calls get unreserved capacity first.
         "DeliverFunctionMessages": 20,
     }
 
@@ -322,6 +324,6 @@ def test_the_access_log_contains_no_path(stack: Stack) -> None:
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
     variables = re.findall(r"\$context\.[A-Za-z.]+", stage["AccessLogSettings"]["Format"])
 
-    # A path contains the host's id of a user, and a query may contain search terms.
+    # A path may contain a user's host id, and a query may contain search terms.
     assert variables
     assert not [name for name in variables if re.search("path|query|sub|claims|sourceIp", name)]

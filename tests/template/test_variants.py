@@ -22,7 +22,7 @@ each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stac
 
 
 LINTED = "prod in China"
-"""Region in another partition than the Region of `make build`, which also lints the template."""
+"""Stack in another partition than the Region of `make build`, which also lints the template."""
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -60,7 +60,7 @@ def test_every_reference_has_a_created_target(stack: translated.Stack) -> None:
     }
 
     assert named <= names
-    # Fn::Sub resolves these names from its own map.
+    # Fn::Sub resolves these names from the map in its own arguments.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
     local |= {"Covers", "Avatars", "WeChat", "Stack", "Pool", "Users", "Operators"}
     local |= {"Console", "More", "Chat"}
@@ -68,8 +68,8 @@ def test_every_reference_has_a_created_target(stack: translated.Stack) -> None:
 
 
 def test_cfn_lint_finds_nothing_in_another_partition(tmp_path: Path) -> None:
-    """Assume that CloudFormation reads types whose condition is false; the documentation does not
-    say.
+    """Remove types that China lacks, because CloudFormation may also check them if their condition
+    is false; the documentation does not say.
     """
     stack = translated.STACK_OF[LINTED]
     path = tmp_path / "template.json"
@@ -158,7 +158,7 @@ def test_arns_and_hosts_belong_to_the_partition_of_the_region(stack: translated.
     hosts = [
         host for text in strings for host in re.findall(r"[\w.-]+\.amazonaws\.com[\w.]*", text)
     ]
-    # Services that call a function or a role have the same names everywhere.
+    # Service principals, which call functions or assume roles, have the same names everywhere.
     hosts = [host for host in hosts if not re.fullmatch(r"[a-z]+\.amazonaws\.com", host)]
 
     assert len(partitions) > 60
@@ -409,7 +409,7 @@ def test_only_the_distribution_and_functions_have_the_key_that_closes_the_api_ad
         "staging": None,
     }
     assert all(keys == [sent, accepted_too] for _, *keys in given.values())
-    # The reference makes CloudFormation update the distribution before the functions.
+    # This reference makes CloudFormation update the distribution before the functions.
     unresolved = json.dumps(stack.pruned["Resources"]["GrabFunction"]["Properties"]["Environment"])
     assert "${PageDistribution.DomainName}," in unresolved
     assert stack.pruned["Outputs"]["ApiUrl"]["Value"]["Fn::Sub"][0] == "https://${Host}/api"
@@ -451,7 +451,9 @@ def test_a_template_has_room_for_more_references_to_secrets() -> None:
 
 
 def test_names_that_an_account_or_region_shares_contain_the_id_of_the_stack() -> None:
-    """Another Region may have a stack of the same name, as a standby or after a loss."""
+    """Another Region may have a stack with the same name, as a standby or after the loss of a
+    Region.
+    """
     stack = translated.STACK_OF["a page, with packets in other pages"]
     named = {
         name: text
@@ -467,8 +469,8 @@ def test_names_that_an_account_or_region_shares_contain_the_id_of_the_stack() ->
 
     assert len(named) == 7
     assert all("-51af3dc0-" in each for each in [*named.values(), log])
-    # With another prefix, an account's policy of log groups eventually fills up, and no API can be
-    # created.
+    # With another prefix, the account's resource policy for logs would eventually be full, and no
+    # more APIs could be created.
     assert log.startswith("/aws/vendedlogs/")
 
 
@@ -519,7 +521,7 @@ def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> N
     }
 
     if stack.is_true("OperatorsInPool"):
-        # Every user who signs in to the page is a user, regardless of their groups.
+        # Whoever signs in to the page is only a user there, regardless of their groups.
         assert operators == {"Issuer": _pools_issuer(stack), "Audience": mock.ANY}
         assert set(operators["Audience"]) == made | named
     elif stack.values["OperatorIssuer"]:

@@ -1,7 +1,8 @@
 """Template as CloudFormation receives it: translated by SAM, with conditions decided and values
 filled in.
 
-SAM's translator pins another pydantic than the product, so it runs in the environment of `sam`.
+SAM's translator pins another version of pydantic than the product, so it runs in the environment of
+`sam`.
 """
 
 import json
@@ -105,7 +106,7 @@ NOTHING = {"Ref": "AWS::NoValue"}
 
 @dataclass(frozen=True)
 class Stack:
-    """Deployment with its region and parameters."""
+    """Deployment with a region and parameters."""
 
     name: str
     region: str = "us-east-1"
