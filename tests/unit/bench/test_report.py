@@ -46,17 +46,19 @@ def test_every_bench_is_a_module_and_every_quoted_figure_belongs_to_its_bench() 
 def test_a_figure_is_shown_beside_its_target_and_missed_ones_are_listed_first() -> None:
     page = report.page(_kept(claim=CLAIM))
 
-    compared = "script of a winner, relative to the baseline"
+    compared = "winner's script, relative to the baseline"
     assert _row(page, compared) == ["1.2", "at least 1.1", "yes"]
-    assert _row(page, "losing grab, which needs no script, relative to an empty one") == [
+    assert _row(page, "losing grab, which runs no script, relative to an empty script") == [
         "0.45",
         "at least 0.5",
         "no",
     ]
-    assert _row(page, "script of a winner") == ["0.29", "", ""]
+    assert _row(page, "winner's script") == ["0.29", "", ""]
     head = page.partition("\n## ")[0]
     assert "1 of 2 measured targets are reached." in head
-    assert "Missed: losing grab, which needs no script, relative to an empty one (`claim`)." in head
+    assert (
+        "Missed: losing grab, which runs no script, relative to an empty script (`claim`)." in head
+    )
 
 
 def test_a_machine_without_a_peer_neither_reaches_nor_misses_its_target() -> None:
@@ -75,7 +77,7 @@ def test_a_failed_bench_is_reported_and_hides_no_figure() -> None:
 
     assert "\n- Failed: peers, cold.\n" in page
     assert "Failed: it ended with status 2." in page
-    assert _row(page, "script of a winner")[0] == "0.29"
+    assert _row(page, "winner's script")[0] == "0.29"
     assert _row(page, "losing grab until its first cache command (CPU ms)")[0] == "170"
 
 
