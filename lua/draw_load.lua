@@ -1,6 +1,6 @@
 #!lua
 --[[
-draw_load.lua - update a lottery from the ledger; a repeat is harmless.
+draw_load.lua - update a lottery from the ledger; a repeated call is harmless.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "n:" prize -> its units of the day (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
@@ -41,7 +41,7 @@ else
   rules = string.match(old, '^(.*),%d+,%d+$')
   version = known.version
 end
--- Two loads in one millisecond get different revisions, and so does the first load after an eviction.
+-- Two loads in one millisecond get different revisions, and a load after an eviction repeats no old revision.
 local revision = math.max(known.revision + 1, now)
 redis.call('HSET', cache_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
 
@@ -61,7 +61,7 @@ for i = 6, #ARGV, 6 do
     redis.call('PEXPIREAT', day_key, day_keep_until_ms)
   end
 end
--- A lottery that ended long ago must outlive this load, so that users get "ended".
+-- Keep a lottery that ended long ago for ten more minutes, so that users get "ended".
 keep_until_ms = math.max(keep_until_ms, now + 600000)
 redis.call('PEXPIREAT', cache_key, keep_until_ms)
 redis.call('PEXPIREAT', winners_key, keep_until_ms)

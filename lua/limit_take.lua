@@ -1,6 +1,6 @@
 #!lua
 --[[
-limit_take.lua - count one more action by a subject, or return when the action is allowed (GCRA).
+limit_take.lua - count one more action by a subject, or return how long the subject must wait (GCRA).
 
 KEYS[1]  limit  STRING  due_ms: when the whole burst is available again  rp:limit:{<limit>:<subject>}
 ARGV[1]  interval_ms  the time for one action
@@ -23,6 +23,6 @@ local wait_ms = due_ms - now - burst * interval_ms
 if wait_ms > 0 then
   return 'refused ' .. wait_ms
 end
--- Avoid "..", which writes numbers of 14 digits and more in scientific notation.
+-- Avoid "..", which rounds numbers to 14 significant digits.
 redis.call('SET', limit_key, string.format('%.0f', due_ms), 'PX', due_ms - now)
 return 'accepted'

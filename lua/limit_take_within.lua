@@ -30,7 +30,7 @@ local wait_ms = math.max(due_ms - now - burst * interval_ms, group_due_ms - now 
 if wait_ms > 0 then
   return 'refused ' .. wait_ms
 end
--- Avoid "..", which writes numbers of 14 digits and more in scientific notation.
+-- Avoid "..", which rounds numbers to 14 significant digits.
 redis.call('SET', limit_key, string.format('%.0f', due_ms), 'PX', due_ms - now)
 if is_spent then
   redis.call('SET', group_key, string.format('%.0f', group_due_ms), 'PX', string.format('%.0f', group_due_ms - now))

@@ -39,8 +39,8 @@ if packet then
   end
   if owned_no ~= '' then
     if packet.letter == 'E' then
-      -- Processes cache the owners of an emptied packet for a second (packets/use_cases/cached_emptied.py). Such a
-      -- cache must not refuse the next owner of this number.
+      -- Processes cache the owners of an emptied packet for a second (packets/use_cases/cached_emptied.py), so offer
+      -- the number a second later. Otherwise, a process could refuse the number's next owner.
       packet.offered_ms = redis.call('PTTL', packet_key) - 1000
     end
     reassign(packet, share_no)

@@ -31,7 +31,7 @@ local count = tonumber(string.sub(state, 10, 13), 36)
 local is_last = share_no == count and returned == ''
 local rest
 if share_no > count then
-  -- Only returned numbers are left, or the packet would be emptied.
+  -- Only returned numbers are left; without them, the packet would be in state E.
   share_no, rest = string.match(returned, '^,(%d+)(.*)$')
   is_last = rest == ''
   state = string.sub(state, 1, -1 - #returned) .. rest

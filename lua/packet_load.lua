@@ -1,6 +1,6 @@
 #!lua
 --[[
-packet_load.lua - update one packet's hash from the ledger; a repeat is harmless.
+packet_load.lua - update one packet's hash from the ledger; a repeated call is harmless.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
@@ -36,7 +36,7 @@ elseif letter ~= '' then
   redis.call('HSET', packet_key, '#', '')
   packet = read_state(letter .. head, 1)
   if packet.count > 128 then
-    -- A packed hash is searched linearly. One long value converts it to a table permanently.
+    -- Redis searches a packed hash linearly. One long value converts the hash to a table permanently.
     redis.call('HSET', packet_key, '-', string.rep('-', 65))
     redis.call('HDEL', packet_key, '-')
   end
@@ -45,20 +45,20 @@ for i = 7, #ARGV, 2 do
   redis.call('HSETNX', packet_key, ARGV[i], ARGV[i + 1])
 end
 
--- A packet that ended long ago must outlive this load, or its owners would get no answer. A call that only
--- adds a user may have an earlier end than the key already has: GT keeps the later end.
+-- Keep a packet that ended long ago for ten minutes, so that users with a share get an answer. A call that only
+-- adds a user may name an earlier expiry than the key already has; GT keeps the later one.
 local until_ms = math.max(tonumber(ARGV[1]), now_ms() + 600000)
 local left_ms = redis.call('PTTL', packet_key)
 redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
 redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
 
 if packet then
-  -- <offered_ms> is compared with the key's remaining life, which may be longer now.
+  -- <offered_ms> is a remaining life of the key, so it grows if the key's life was extended.
   if packet.offered_ms ~= '' then
     packet.offered_ms = packet.offered_ms + redis.call('PTTL', packet_key) - left_ms
   end
   for share_no in string.gmatch(ARGV[5], '%d+') do
-    -- A lower number is handed out, and its claim is not yet durable.
+    -- A number up to given_no is already handed out, but its claim is not yet durable.
     if tonumber(share_no) > packet.given_no then
       reassign(packet, share_no)
     end

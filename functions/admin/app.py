@@ -168,7 +168,7 @@ def move_campaign_money(
     refusals=(AccountNotEmpty, InvalidRequest),
 )
 def unmark_account(request: HttpRequest) -> HttpAnswer[CampaignAccount]:
-    """Remove the campaign mark from an empty account."""
+    """Remove the mark that reserves an empty account for campaign money."""
     user_id = listed.user_of(request).user_id
     containers.operators.unmark_account(user_id, request.user)
     return HttpAnswer({"user_token": user_id, "is_for_campaigns": False})
@@ -396,7 +396,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     refusals=(CampaignNotFound,),
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
-    """List winners of goods, by prize and unit; cash wins are claims of the prizes' packets."""
+    """List winners of goods by prize and unit; cash wins appear as claims on prize packets."""
     page, place = list_winners(
         campaign_id_of(request),
         listed.of_prize(request),

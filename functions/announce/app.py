@@ -1,6 +1,6 @@
-"""Handler for table streams: turn changed rows into events and events into deliveries.
+"""Handler for table streams: turns changed rows into events, and events into deliveries.
 
-A forbidden change to the audit log, an approval or a claim raises an alarm, not an event.
+Forbidden changes to the audit log, approvals or claims raise an alarm instead of an event.
 """
 
 from functools import partial
@@ -17,7 +17,7 @@ from redpacket.events.use_cases.announce import announce
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: ARG001 - Lambda's form
-    """Announce a batch of changes in one table, or a dead-lettered record."""
+    """Announce a batch of changes from one table, or a dead-lettered record."""
     records, tables = event["Records"], containers.platform.dynamo.tables
     watched = [f":table/{table}/" for table in (tables.journal, tables.approvals)]
     report = partial(

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
 
 _WORK_WITHIN_MS = 20_000
-"""Maximum milliseconds of work per call: API Gateway waits 30 s. The next call continues."""
+"""Maximum milliseconds of work per call, because API Gateway waits only 30 seconds."""
 
 CAMPAIGN_CACHING = ("public, max-age=1",)
 
@@ -112,7 +112,7 @@ def edit_campaign(
 ) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
     """Create a campaign (201), edit it (200), or ask for approval (202).
 
-    A budget or lottery rules above the cash that the operator may move alone need approval.
+    An edit needs approval if it adds or affects more cash than the operator may move alone.
     """
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
@@ -141,8 +141,8 @@ def edit_campaign(
 def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     """Add users to a campaign's list, remove others, and set the list's mode.
 
-    403 if the lottery has more cash than the operator may move alone, because lists have no
-    approval: edit the list before adding cash, or use another campaign.
+    Returns 403 if the lottery has more cash than the operator may move alone, because list edits
+    can't be approved. Edit the list before you add cash, or use another campaign.
     """
     campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
     add, remove = (

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from redpacket.chat.api.answers import ChatAnswer
 
 _CALL_BYTES_MAX = 128 * 1024
-"""Maximum bytes: a message and the message that it answers, each with 4,096 escaped characters."""
+"""Maximum bytes of a call, which may contain two messages of 4,096 escaped characters each."""
 
 handler = Api()
 
 
 def _mount(name: ConnectorName) -> None:
     def receive(request: HttpRequest) -> HttpAnswer[ChatAnswer]:
-        """Execute a call that the platform signed, and answer in the platform's format."""
+        """Execute a call that the chat platform signed, and answer in the platform's format."""
         connector = containers.chat.connectors.get(name)
         if connector is None:
             raise SignatureInvalid(f"The chat secret lacks values of {name}.")

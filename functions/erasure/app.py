@@ -1,4 +1,4 @@
-"""HTTP handler for erasure: remove personal data or a picture, but keep the ledger."""
+"""HTTP handler for erasure: removes personal data or a picture, but keeps the ledger."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     refusals=(PictureNotFound,),
 )
 def remove_picture(request: HttpRequest) -> HttpAnswer[RemovedPicture]:
-    """Remove a picture; once caches expire (within an hour), its packets show the plain cover."""
+    """Remove a picture; packets with this picture show the plain cover within an hour."""
     picture_id, pictures = picture_id_of(request), containers.packets.pictures
     owner_id = pictures.owner_of(picture_id)
     if owner_id is None:

@@ -1,4 +1,4 @@
-"""Handler for the minute schedule: close and refund expired packets, repair interrupted work."""
+"""Handler that runs every minute: closes and refunds expired packets, repairs interrupted work."""
 
 from dataclasses import asdict
 from typing import Any

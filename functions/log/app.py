@@ -1,4 +1,4 @@
-"""Handler for the public log's stream and schedule: append commitments and sign heads."""
+"""Handler for the public log's stream and schedule: appends commitments and signs heads."""
 
 from dataclasses import asdict
 from typing import Any

@@ -54,11 +54,11 @@ handler = Api()
     refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, DrawRefused),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
-    """Draw once for the caller; a repeat with the same key returns the same result."""
+    """Draw once for the caller; a retry with the same key returns the same result."""
     guards.guard_draw(request)
     campaign_id, key_hash = campaign_id_of(request), key_hash_of(request)
     if request.json():
-        # A draw's body is empty, so skip the slow import of the schemas.
+        # Most draws have no body, so they skip the slow import of the schemas.
         from redpacket.lottery.api.draw_schemas import DrawBody
         from redpacket.platform.http.bodies import body_of
 

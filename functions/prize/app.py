@@ -1,4 +1,4 @@
-"""HTTP handler for prizes: edit them, change their stock, add codes and hand them over."""
+"""HTTP handler for prizes: edits, stock changes, redemption codes and handovers."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ handler = Api()
 def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
     """Create a prize (201), edit it (200), or ask for approval (202).
 
-    The operator's account funds cash. An edit that changes who can win cash needs approval if the
-    lottery has more cash than the operator may move alone. If a campaign has several pending edits,
-    only one can be approved; the others then return 409, because their version is outdated.
+    The operator's account pays for cash prizes. An edit that changes who can win cash needs
+    approval if the lottery has more cash than the operator may move alone. If a campaign has
+    several pending edits, only one can be approved. The others then return 409, because their
+    version is outdated.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))
@@ -103,10 +104,10 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body_bytes_max=CODES_BYTES_MAX,
 )
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
-    """Add codes to a prize, one unit for each; only the winner's answer shows a code.
+    """Add codes to a prize, one unit for each code; only its winner sees a code.
 
-    403 if the lottery has more cash than the operator may move alone, because codes have no
-    approval: add them before the cash, or to another campaign.
+    Returns 403 if the lottery has more cash than the operator may move alone, because added codes
+    can't be approved. Add codes before cash, or to another campaign.
     """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(CodesBody, request)
@@ -124,8 +125,8 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
 def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over won goods, or let users draw them again; the first decision is final.
 
-    Until the campaign ends, letting users draw a unit again returns 403 if the lottery has more
-    cash than the operator may move alone.
+    Until the campaign ends, a decision to let users draw a unit again returns 403 if the lottery
+    has more cash than the operator may move alone.
     """
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)

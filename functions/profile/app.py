@@ -41,7 +41,7 @@ def read_me(request: HttpRequest) -> HttpAnswer[Me]:
     """Show the caller's public token, nickname, avatar and balance."""
     guards.guard_read(request)
     if request.user.nickname and not request.scopes.isdisjoint(WATCHERS):
-        # The audit log shows operators' names.
+        # Store the nickname, because the audit log shows operators' names.
         named = replace(request.user, host_id=None)
         containers.users.profiles.note(named, containers.platform.clock.now_ms())
     profiles = containers.users.profiles.list_profiles([request.user.user_id])
@@ -57,7 +57,7 @@ def read_operator(request: HttpRequest) -> HttpAnswer[Me]:
 @handler.route("PUT /me/profile", refusals=(RateLimited,))
 def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change the caller's public profile."""
-    guards.guard_read(request)  # the answer equals that of GET /me
+    guards.guard_read(request)  # the response is that of GET /me
     from redpacket.packets.model.picture import owner_prefix, picture_id_of
     from redpacket.platform.image_url import absolute_url
     from redpacket.users.confusables import skeleton_of
@@ -66,7 +66,7 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     body, user_id = body_of(ProfileBody, request), request.user.user_id
 
     def owns(path: str) -> bool:
-        # The id contains a prefix for its owner, so no read is needed.
+        # A picture's id starts with a prefix for its owner, so no read is needed.
         return (picture_id_of(path) or "").startswith(owner_prefix(user_id))
 
     profile = edit(

@@ -1,4 +1,4 @@
-"""Handler for reconciliation: operator requests, and two steps of the state machine."""
+"""Handler for reconciliation: operators' requests, and three steps of the state machine."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
     is_public=True,
 )
 def read_preview(request: HttpRequest) -> HttpAnswer[str]:
-    """Return the HTML preview of a packet's link for chats, without amounts."""
+    """Return the HTML from which chats preview a packet's link; it has no amounts."""
     return pages.preview_page(request)
 
 

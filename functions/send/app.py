@@ -1,4 +1,4 @@
-"""HTTP handler for packets from users and campaigns: send, end early, upload pictures."""
+"""HTTP handler that sends packets, ends them early, and stores pictures for them."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
 def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a campaign's packet, once per idempotency key, with an operator token.
 
-    The money for `recipients`, or else the largest share that one person can take, counts toward
-    `ApprovalFen`. A send above that limit returns 403. `hongbao/treasury` may send more in packets
-    with at least 10 shares and no recipients.
+    The amounts for `recipients`, or the largest possible share if there are none, count toward
+    `ApprovalFen`. A send above that limit returns 403. With the scope `hongbao/treasury`, packets
+    with at least 10 shares and no recipients may exceed it.
     """
     if not request.json().get("campaign_id"):
         raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")
@@ -95,7 +95,7 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
 def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
     """Fund a rain's packets; each round opens for all users in the same second.
 
-    Packets count toward limits as in `POST /admin/packets`. A repeat resumes an interrupted call.
+    Packets count toward limits as in `POST /admin/packets`. A retry resumes an interrupted call.
     """
     guards.guard_send(request)
     # Import lazily: only campaigns have rains.
@@ -113,7 +113,7 @@ def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
 def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
     """End the caller's packet now: claimed shares stay, and the rest is refunded within a minute.
 
-    An unpaid packet is canceled; a payment that still arrives goes to the balance.
+    An unpaid packet is canceled; a payment that still arrives is added to the caller's balance.
     """
     packet_id = packet_id_of(request)
     guards.guard_read(request)
@@ -152,7 +152,7 @@ def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpA
     body_bytes_max=PICTURE_BODY_BYTES_MAX,
 )
 def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
-    """Upload a picture for a packet's cover or the profile; it counts toward the send limit."""
+    """Upload a packet cover or a profile picture; each upload counts toward the send limit."""
     guards.guard_send(request)
     return _store_picture(request)
 

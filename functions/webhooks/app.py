@@ -68,7 +68,7 @@ def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     refusals=(WebhookNotFound, VersionConflict),
 )
 def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
-    """Create or edit a webhook; only creating it shows its secret."""
+    """Create or edit a webhook; its secret is shown only when it is created."""
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
@@ -91,7 +91,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     refusals=(WebhookNotFound, VersionConflict),
 )
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
-    """Create a new secret, shown only now; the previous secret also signs for one day."""
+    """Create a new secret, which is shown only once; the previous secret also signs for one day."""
     name = webhook_name_of(request)
     note, ports = partial(note_rotation, request, name), containers.events.webhook_ports
     return HttpAnswer({"secret": edit_webhook.rotate_secret(name, note, ports=ports)})

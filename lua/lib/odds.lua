@@ -1,8 +1,8 @@
 -- Odds in canonical form: "<prize_id>:<weight>,...|<miss_weight>", sorted by prize id, as lottery/model/odds.py
 -- reads them. The odds that all users share are cached in the day's hash until the revision rises or the next
--- hour releases units. Their parts have fixed positions, because every draw reads them:
+-- hour releases units. The cached parts have fixed positions, because every draw reads them:
 --   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
--- without the spaces. Draw records contain the name, which is a field in the day's hash.
+-- without the spaces. Draw records contain the odds' name; the day's hash has a field of this name.
 local function name_odds(day_key, text)
   local name = 'o:' .. string.sub(redis.sha1hex(text), 1, 16)
   redis.call('HSETNX', day_key, name, text)
@@ -90,7 +90,7 @@ local function odds_of(cache_key, player, won, odds, rules)
   return odds
 end
 
--- Returns the prize at *point*, or nil for a miss. `choose` in lottery/model/odds.py has the same arithmetic.
+-- Returns the prize at *point*, or nil for a miss. `choose` in lottery/model/odds.py does the same arithmetic.
 local function choose(odds, point)
   local place = math.floor(point / 4503599627370496 * (odds.prize_weight + odds.miss_weight))
   if place >= odds.prize_weight then

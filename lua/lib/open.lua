@@ -1,5 +1,5 @@
--- Returns the share that *user_id* already has, or *refusal*. *note* follows the share's number.
--- Scripts use this function only if the answer matters, because it costs a call and most users have no share.
+-- Returns the share that *user_id* already has, or *refusal*. *note* is appended to the share's number.
+-- Scripts call this function only if the result matters, because most users have no share.
 local function or_owned(packet_key, user_id, refusal, note)
   local owned_no = redis.call('HGET', packet_key, user_id)
   if owned_no then

@@ -28,7 +28,7 @@ local function take_no(stock, total)
 end
 
 local function offer_no(stock, number)
-  -- A higher number counts as new, because the cache lost the record that it was issued.
+  -- A number above issued_no counts as new, because the cache has lost the record of its issue.
   if number <= stock.issued_no then
     stock.returned = stock.returned .. ',' .. number
   end
@@ -36,7 +36,7 @@ end
 
 local function raise_stock(stock, durable_no, free)
   for number in string.gmatch(free, '%d+') do
-    -- A lower number is issued, and its draw is not yet durable.
+    -- A number up to issued_no is already issued, but its draw is not yet durable.
     if tonumber(number) > stock.issued_no then
       stock.returned = stock.returned .. ',' .. number
     end

@@ -22,34 +22,34 @@ class AmountsShown(StrEnum):
     END = "end"
 
 
-# Form of the id that the operator chooses, which is checked before a key contains the id.
+# Pattern of campaign ids, which operators choose. Check an id before you build a key from it.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 RESERVED_ID = "thanks"
-"""Id that no campaign may have, because other rows use it beside claim counts in QuotasTable."""
+"""Id that no campaign may have, because keys of thanks rows in QuotasTable start with it."""
 
-# Like campaign ids, prize ids exclude the separators in keys and cached lotteries.
+# Like campaign ids, prize ids exclude the characters that separate fields in keys and the cache.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
-"""Form of tz database names with a place, because `localtime` depends on the machine."""
+"""UTC, or a tz database name with a place: `localtime` would depend on the machine."""
 
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
 
 WINDOW_AGE_MAX_MS = 10_000
-"""Milliseconds for which claims and draws trust a cached campaign, even if reads fail."""
+"""Maximum age in ms of a cached campaign that claims and draws trust while reads fail."""
 
 
 class CampaignStatus(StrEnum):
-    """State of a campaign, which operators set."""
+    """Status of a campaign, which operators set."""
 
     ON = "on"
     OFF = "off"
 
 
 class CampaignState(StrEnum):
-    """State of a campaign for users, which also depends on the time."""
+    """State of a campaign as users see it; it also depends on the time."""
 
     UPCOMING = "upcoming"
     ON = "on"
@@ -58,7 +58,7 @@ class CampaignState(StrEnum):
 
 
 class AudienceMode(StrEnum):
-    """Mode of a campaign's list: only users on the list, or only all others, may participate."""
+    """Mode of a campaign's list: only listed users, or only unlisted users, may participate."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -87,8 +87,8 @@ class DrawRules:
 
     After *guaranteed_after_misses* consecutive misses, the next draw wins if a prize is left.
     *helps_per_user_per_day* limits the attempts that friends give to a user.
-    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. If either is
-    0, users cannot help.
+    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. If one of
+    these two is 0, users cannot help.
     """
 
     attempts_per_user_per_day: int = 0
@@ -100,7 +100,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """Editable part of a campaign, except money."""
+    """Part of a campaign that operators edit, without the budget."""
 
     campaign_id: str
     title: str
@@ -128,7 +128,7 @@ class CampaignPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign(CampaignPlan):
-    """Stored campaign: each packet lowers *budget_left_fen*, each edit raises *version*.
+    """Stored campaign. Each packet lowers *budget_left_fen*, and each edit raises *version*.
 
     *audience_mode* belongs to the list of users, not to the plan; None disables the list.
     *first_starts_at_ms* is the earliest start that the campaign ever had; rows from earlier
@@ -143,7 +143,7 @@ class Campaign(CampaignPlan):
 
     @property
     def plan(self) -> CampaignPlan:
-        """Editable part of the campaign; a `Campaign` never equals its plan."""
+        """Editable part of the campaign, for comparison with another plan."""
         return CampaignPlan(
             **{field.name: getattr(self, field.name) for field in fields(CampaignPlan)}
         )

@@ -26,7 +26,7 @@ class ChatContainer(Container):
 
     @cached_property
     def connectors(self) -> Mapping[str, Connector]:
-        """Connectors for the platforms whose values are all in the secret."""
+        """Connectors for the platforms whose keys are all in the chat secret."""
         secret = json.loads(self.settings.chat_secret)
         http = partial(self.platform.http_client, call_ms_max=_CALL_MS_MAX)
         environment = ConnectorEnvironment(secret, http, self.clock.now_ms)

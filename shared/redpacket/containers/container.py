@@ -38,7 +38,7 @@ class Container:
 
 
 def on_dynamo(made_of: Callable[[Dynamo], Repository]) -> cached_property[Repository]:
-    """Return a container's cached member; *made_of* builds it from the DynamoDB client alone."""
+    """Return a cached member that *made_of* builds from the DynamoDB client alone."""
 
     def make(container: Container) -> Repository:
         return made_of(container.dynamo)

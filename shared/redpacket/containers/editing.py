@@ -72,7 +72,7 @@ class EditingContainer(Container):
 
     @cached_property
     def prize_load_ports(self) -> LoadPorts:
-        """Ports that load edited prizes, without the seed keys."""
+        """Ports for loading edited prizes into the cache, without the seed keys."""
         return LoadPorts(
             campaigns=self.campaigns.repository,
             prizes=self.lottery.prize_rows,

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from redpacket.fairness.ports import HeadSigner
 
 LOG_THREADS = 32
-"""Maximum concurrent reads and transactions while one append writes its entries' places."""
+"""Maximum concurrent reads and transactions while the log is extended."""
 
 
 @dataclass(eq=False)
 class FairnessContainer(Container):
     public_log = on_dynamo(DynamoLog)
-    """Repository for the log; only the log function's role may append entries."""
+    """Repository of the public log; only the log function's role may append entries."""
 
     @cached_property
     def head_signer(self) -> HeadSigner:

@@ -42,7 +42,7 @@ class LotteryContainer(Container):
         return DynamoPrizes(self.dynamo, self.platform.seeds)
 
     prize_rows = on_dynamo(DynamoPrizes)
-    """Repository for the function that edits prizes, without the seed keys."""
+    """Repository without the seed keys, for functions that must not compute draws."""
 
     @cached_property
     def codes(self) -> DynamoCodes:

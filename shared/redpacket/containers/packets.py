@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.settle_claims import SettlePorts
 
 _ORDER_TIMEOUT_S = 8
-"""Seconds for a cold start and the provider's answer; then the sender polls the payment."""
+"""Seconds to wait for a cold start and the provider; later, the sender polls the payment."""
 
 
 @dataclass(eq=False)
@@ -39,7 +39,7 @@ class PacketsContainer(Container):
     campaigns: CampaignsContainer
 
     admission_factor = 5
-    """Maximum number of users admitted at the same time for each share."""
+    """Maximum number of concurrently admitted users for each share."""
     shard_share_count = 20_000
     """Share count above which a campaign's packet is sharded; also a shard's approximate size."""
 
@@ -63,7 +63,7 @@ class PacketsContainer(Container):
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
-        """Repository that lacks the keys to decrypt amounts."""
+        """Repository without the seed keys, so it cannot compute amounts."""
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
         return DynamoPackets(self.dynamo)

@@ -28,9 +28,9 @@ _CACHE_TIMEOUT_S = 0.5
 _AWS_CONNECT_S = 1
 _AWS_READ_S = 2
 _AWS_TRIES = 2
-"""Timeouts in seconds for one call; `platform/time_budget.py` bounds all calls of a request."""
+"""Attempts and timeouts (in seconds) for a call. `platform/time_budget.py` bounds requests."""
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
-"""Services that `platform/aws/client.py` supports; botocore handles others and profiles."""
+"""Services that `platform/aws/client.py` supports; botocore handles all others."""
 
 
 @dataclass(eq=False)
@@ -95,13 +95,13 @@ class Platform:
 
     @cached_property
     def aws_session(self) -> Any:  # noqa: ANN401 - see aws
-        """Botocore session, shared to cache service data; boto3 would only add imports."""
+        """Shared botocore session, which caches service data; boto3 would only add imports."""
         import botocore.session
 
         return botocore.session.get_session()
 
     def has_aws_keys(self) -> bool:
-        """Return whether Lambda provides credentials; only botocore can read a profile."""
+        """Return whether the environment provides credentials; only botocore can read a profile."""
         return self.settings.has_aws_keys() or self.settings.has_aws_keys_endpoint()
 
     def aws_keys(self) -> Keys:
@@ -120,7 +120,7 @@ class Platform:
 
     @cached_property
     def http_client(self) -> Callable[..., HttpClient]:
-        """Constructor of HTTP clients; the address may be private only if a simulator is set."""
+        """Constructor for HTTP clients; only a configured simulator allows private addresses."""
         from redpacket.platform.ssrf_safe_http import HttpClient
 
         return partial(HttpClient, allows_private=bool(self.settings.simulator_url))

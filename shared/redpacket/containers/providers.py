@@ -1,4 +1,4 @@
-"""Container for the registry's payment providers and the queue of their notices."""
+"""Container for the registry's payment providers and the queue for their notices."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ProvidersContainer(Container):
 
     @cached_property
     def announce_claims(self) -> Callable[[Sequence[Share]], None] | None:
-        """Trigger of automatic payouts after claims, or None if they are disabled."""
+        """Function that triggers automatic payouts after claims, or None if they are disabled."""
         if not self.settings.withdraw_above_fen:
             return None
         from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts

@@ -32,10 +32,10 @@ class TransferKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One movement of money; *transfer_id* is deterministic, so a repeat has no effect.
+    """One movement of money; *transfer_id* is deterministic, so posting it again has no effect.
 
-    *placed_at_ms*, or *at_ms* if *placed_at_ms* is 0, positions the entries: accounts sort settled
-    claims by the time of the claim. A send has a *commitment*.
+    Accounts sort entries by *placed_at_ms*, the time of the claim for settled claims, or by *at_ms*
+    if *placed_at_ms* is 0. Only a send has a *commitment*.
     """
 
     transfer_id: str
@@ -84,7 +84,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class YearSums:
-    """Sums that a user sent and received in a UTC year, stored with the balance."""
+    """Totals that a user sent and received in a UTC year, stored in the balance row."""
 
     sent_fen: int = 0
     sent_count: int = 0
@@ -99,12 +99,12 @@ def user_account(user_id: str) -> str:
 
 
 def packet_account(packet_id: str) -> str:
-    """Return the account name of a packet as a side of a transfer."""
+    """Return the account name that stands for a packet in a transfer."""
     return f"{_PACKET}{packet_id}"
 
 
 def packet_of(account: str) -> str | None:
-    """Return the packet id if a transfer's side is a packet, otherwise None."""
+    """Return the packet id if *account* stands for a packet, otherwise None."""
     return account.removeprefix(_PACKET) if account.startswith(_PACKET) else None
 
 
@@ -112,27 +112,27 @@ _PACKET = "packet:"
 
 
 def payment_account(number: str) -> str:
-    """Return the account name of a payment as a side of a transfer."""
+    """Return the account name that stands for a payment in a transfer."""
     return f"{_PAYMENT}{number}"
 
 
 def withdrawal_account(withdrawal_id: str) -> str:
-    """Return the account name of a withdrawal as a side of a transfer."""
+    """Return the account name that stands for a withdrawal in a transfer."""
     return f"{_WITHDRAWAL}{withdrawal_id}"
 
 
 def outside_of(account: str) -> str | None:
-    """Return *account* if it is a payment or a withdrawal, otherwise None."""
+    """Return *account* if it stands for a payment or a withdrawal, otherwise None."""
     return account if account.startswith((_PAYMENT, _WITHDRAWAL)) else None
 
 
 def is_outside(transfer: Transfer) -> bool:
-    """Return whether a side of *transfer* is a payment or a withdrawal."""
+    """Return whether either side of *transfer* is a payment or a withdrawal."""
     return bool(outside_of(transfer.debit) or outside_of(transfer.credit))
 
 
 def has_book(account: str) -> bool:
-    """Return whether an account has a balance and entries; packets and external sides do not."""
+    """Return whether *account* has a balance and entries, unlike packets and external money."""
     return packet_of(account) is None and outside_of(account) is None
 
 
@@ -162,7 +162,7 @@ def refund_id(packet_id: str, first_no: int) -> str:
 
 
 CASES = "case"
-"""Requester of deposits that a case identifies; it replaces the operator and is no user id."""
+"""Requester of deposits with a case, in place of the operator. It is not a user id."""
 
 
 def deposit_id(operator_id: str, key_hash: str, kind: TransferKind = TransferKind.DEPOSIT) -> str:
@@ -199,7 +199,7 @@ def year_of(at_ms: int) -> int:
 
 
 def year_window(year: int | None) -> tuple[int, int]:
-    """Return the first milliseconds of a UTC year and the next year; None spans all times."""
+    """Return the first millisecond of a UTC year and of the next year; None spans all times."""
     if year is None:
         return 0, 10**13 - 1
     start, end = (datetime(each, 1, 1, tzinfo=UTC) for each in (year, year + 1))

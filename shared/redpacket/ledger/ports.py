@@ -1,4 +1,4 @@
-"""Port for account balances, and types for lists of an account."""
+"""Port for account balances, and types for lists of entries and received shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of payment providers. Public functions import it, so it imports little."""
+"""Registry of payment providers. Public functions import this module, so it imports little."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Self
 class ProviderName(StrEnum):
     """Registry of payment providers: each member has a name and a class that implements it.
 
-    API and rows contain the name. The class is a `ports.Provider`; a container imports
-    it when the process first needs a provider. The provider's `api` module has its
-    routes, and its `answers` module has its fields for shared answers.
+    The API and stored rows contain the name. The class implements `ports.Provider`; a container
+    imports it when the process first needs a provider. The `api` module in the provider's folder
+    has its routes, and the `answers` module has its fields in shared answers.
     """
 
     HOST = "host", "redpacket.payments.providers.host_wallet.setup:HostWallet"

@@ -1,4 +1,4 @@
-"""Parser for typed amounts, with the page's grammar (tests/vectors/amounts.json)."""
+"""Parser for amounts that people type, like the page's parser (tests/vectors/amounts.json)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.unit import Unit
 
 _SEPARATORS = str.maketrans("\uff0c\uff0e\u3002\uff61\u066b\u2019\u066c\xa0\u202f", ",....''  ")
-"""Separators that other keyboards type, and their equivalents in the grammar."""
+"""Separators of other keyboard layouts, and their equivalents in the grammar."""
 
 _DIGITS = re.compile("[\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]")
 _YUAN = ("\xa5", "\uffe5", "\u5143")
@@ -25,10 +25,10 @@ def plain_of(text: str) -> str:
 
 
 def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
-    """Return the minor units of a typed amount, or None.
+    """Return the minor units of an amount that someone typed, or None if it is malformed.
 
-    If *is_bare_minor*, a number without symbol and decimals counts minor units. Groups of
-    digits are then ambiguous, unless the unit has no decimals.
+    If *is_bare_minor*, a number without symbol and decimals counts minor units. Grouped digits are
+    then ambiguous and return None, unless the unit has no decimals.
     """
     plain = plain_of(text)
     number = _without_symbol(plain, unit)
@@ -40,7 +40,7 @@ def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | No
         return None
     minor = (match[3] or "").ljust(0 if is_minor else unit.decimals, "0")
     digits = (re.sub(r"\D", "", match[1]) + minor).lstrip("0")
-    # Python cannot parse numbers with thousands of digits.
+    # int() rejects numbers with thousands of digits.
     fen = int(digits) if 0 < len(digits) <= len(str(FEN_MAX)) else 0
     return fen if 0 < fen <= FEN_MAX else None
 

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 FEN_MAX = 10**12
-"""Maximum amount in fen (10 billion CNY), far below 2^53, where Lua and JSON lose precision."""
+"""Maximum amount in fen (10 billion CNY); Lua and JSON would lose precision above 2^53."""
 
 AT_MS_MAX = 4_102_444_800_000
-"""Start of the year 2100 in milliseconds: the cache stores a window with 13 digits."""
+"""Maximum time in ms (start of the year 2100), because the cache stores times in 13 digits."""
 
 CLOCKS_DIFFER_MS = 5_000
-"""Maximum difference between the clocks of two functions."""
+"""Maximum difference in milliseconds between the clocks of two functions."""
 
 MESSAGE_DELAY_S_MAX = 900
 """Longest delay in seconds that SQS accepts for a message."""
 
 LOAD_WAITS_MS = (5, 10, 20, 40, 80, 160)
 """Pauses in ms while another caller loads the cache. Their sum exceeds the lease for loading a
-packet, so that a crash causes no 503.
+packet, so that a loader's crash causes no 503.
 """
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 100
 
 CURSOR_MAX = 10**7
-"""Maximum cursor for a proof's pages, above any share number."""
+"""Maximum cursor for a proof's pages, which exceeds every share number."""
 
 PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
-"""Amounts on one page: at most 1.4 MB; Lambda's response limit is 6 MB."""
+"""Maximum amounts on a proof's page, up to 1.4 MB; Lambda's response limit is 6 MB."""
 
 LOG_SIZE_MAX = 10**9 - 1
-"""Maximum number of log entries, limited by the digits of the routes' parameters."""
+"""Maximum number of log entries, limited by the number of digits in route parameters."""
 
 START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
 """Milliseconds from a send to the latest start that a sender may choose."""

@@ -7,7 +7,8 @@
   x Unavailable           a dependency failed or its answer is unknown; a retry returns the result
   x InvariantViolated     a bug or corruption: processing of the item stops, and an alarm fires
 
-Each context defines its errors in `errors.py`. CONTRIBUTING.md lists the files for a new one.
+Each context defines its errors in `errors.py`. CONTRIBUTING.md lists the files that
+a new error affects.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import ClassVar, Self
 
 
 class RedPacketError(Exception):
-    """Base of all errors. Clients switch on *code*; a docstring is the code's default text.
+    """Base of all errors. Clients switch on *code*; a class's docstring is its default text.
 
     Pass another text only to name a value that the default text can't contain.
     """
@@ -30,7 +31,7 @@ class RedPacketError(Exception):
     """State that a packet's page shows after this error; None leaves the page unchanged."""
 
     retry_after_s: int | None = None
-    """Seconds until a retry may succeed (Retry-After); None if an unchanged retry never does."""
+    """Seconds until a retry may succeed (Retry-After); None if an unchanged retry always fails."""
 
     def __init_subclass__(cls) -> None:
         """Derive *title* from *code*."""
@@ -47,11 +48,11 @@ class RedPacketError(Exception):
 
 
 class Rejected(RedPacketError):
-    """Base of refusals, which have no effect."""
+    """Base of errors for refused requests, which have no effect."""
 
 
 class Malformed(Rejected):
-    """Base of refusals because a request is invalid, regardless of stored data."""
+    """Base of errors for requests that are invalid, regardless of stored data."""
 
 
 class InvalidRequest(Malformed):
@@ -159,7 +160,7 @@ class Contended(Unavailable):
 
 
 class AddressRefused(Unavailable):
-    """The provider rejects calls from our IP address, so an operator must allow it there."""
+    """The provider rejects calls from our IP address, which is not on the provider's allowlist."""
 
 
 class CacheAltered(Unavailable):

@@ -15,9 +15,9 @@ class Request:
     body_hash: str
 
     def id_of(self, route: str, digits: int = 32) -> str:
-        """Return an id with this many hexadecimal *digits*, the same for every repeat on *route*.
+        """Return an id of *digits* hexadecimal digits, the same for every retry on *route*.
 
-        Providers recognize a repeat by this id, even if a restore has lost its rows.
+        Providers recognize a retry by this id, even if a restore has lost the request's rows.
         """
         named = f"{route}\n{self.user_id}\n{self.key_hash}".encode()
         return hashlib.sha256(named).hexdigest()[:digits]

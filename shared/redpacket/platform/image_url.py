@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable, Container
 
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
-"""Pattern that excludes user, port and backslash, because browsers and parsers interpret them
-differently.
-"""
+"""Pattern of https URLs without user, port and backslash, which parsers interpret differently."""
 
 UPLOADED = "/pictures/[A-Za-z0-9_-]{22}"
 """Path of an uploaded picture."""
@@ -27,7 +25,7 @@ def absolute_url(
     """Return the absolute URL for an image's URL or its path on the page.
 
     *owns* returns whether the user uploaded the picture at a path. Raises ValueError for another
-    user's picture and for a host outside *hosts*; its text is the reason.
+    user's picture and for a host outside *hosts*; the error's text is the reason.
     """
     is_own_page = url.startswith((f"{page_url}/pictures/", f"{page_url}/seals/"))
     path = url.removeprefix(page_url) if is_own_page else url

@@ -112,6 +112,6 @@ class ProcessCache(Generic[Key, Value]):
         on_failure: Callable[[Unavailable], None],
         is_good: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """Do the same as `read`, one thread at a time; waiting threads use the loaded value."""
+        """Call `read` in one thread at a time; waiting threads then use the loaded value."""
         with self._reading:
             return self.read(key, load, on_failure, is_good)

@@ -19,7 +19,7 @@ class InParallel(Protocol):
 
 
 THREADS = 10
-"""Maximum threads: botocore's default number of open connections."""
+"""Maximum threads, equal to the default size of botocore's connection pool."""
 
 
 def in_threads(
@@ -66,7 +66,7 @@ class EventLogger(Protocol):
         """Log an error that was handled and will be repaired later."""
 
     def count(self, outcome: str, number: int = 1, /) -> None:
-        """Count a usual outcome, without its own log line."""
+        """Count a normal outcome, without a separate log line."""
 
 
 class _Deferred:

@@ -46,7 +46,7 @@ class Variable(Generic[Value]):
 
 
 def resolved(text: str) -> str:
-    """Return *text*. Raises ValueError if CloudFormation did not resolve its reference."""
+    """Return *text*. Raises ValueError if CloudFormation left a reference unresolved."""
     if "{{resolve" in text:
         # An unresolved CloudFormation reference is public, so it must not become a key.
         raise ValueError("not resolved")
@@ -174,9 +174,9 @@ class Settings:
     packet_id_keys = Variable("PACKET_ID_KEYS", resolved)
     """`version:key[,version:key]`: the first key signs; all verify."""
     seed_keys = Variable("SEED_KEYS", resolved)
-    """`{"1":"key",...}`: keys that seal seeds, keyed by version; the newest seals, all open."""
+    """`{"1":"key",...}`: keys of sealed seeds, by version; the newest seals, and all unseal."""
     user_id_key = Variable("USER_ID_KEY", resolved)
-    """Key that hashes user ids, which is never replaced."""
+    """Key for hashing user ids; never replace this key."""
     operator_issuer = Variable("OPERATOR_ISSUER", str, default="")
     """Issuer of operator tokens; empty if the users' issuer also issues them."""
     has_verdicts = Variable("RISK_VERDICTS", _is_true, default="false")
@@ -192,13 +192,13 @@ class Settings:
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may participate if the risk control does not answer."""
     work_shards = Variable("WORK_SHARDS", _integer, default="32")
-    """Number of partitions per work list. Lowering it hides waiting rows."""
+    """Number of partitions per work list. A lower number hides waiting rows."""
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
     """Athena workgroup, which limits how much a query scans."""
     approval_fen = Variable("APPROVAL_FEN", _three_integers)
-    """`SUBJECT,OPERATOR,ALL`: fen that move without approval in 24 hours."""
+    """`SUBJECT,OPERATOR,ALL`: maximum fen that may move without approval in 24 hours."""
     payout_queue_url = Variable("PAYOUT_QUEUE_URL", str)
     """Payout queue."""
     payout_dlq_url = Variable("PAYOUT_DLQ_URL", str)

@@ -40,10 +40,10 @@ def _resolve(host: str, port: int) -> list[str]:
 
 
 class HttpClient:
-    """HTTP client for one URL.
+    """HTTP client for a single URL.
 
-    The client resolves the name once for each request and connects to the checked address, so that
-    DNS changes cannot lead to a private network. Redirects are not followed.
+    The client resolves the host name once for each request and connects to the checked address, so
+    that DNS changes cannot lead to a private network. Redirects are not followed.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class HttpClient:
         self._resolve = resolve
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send a POST. Raises Unavailable if no response arrives."""
+        """Send a POST request. Raises Unavailable if no response arrives."""
         return self._send("POST", self._path, body, headers)
 
     def patch(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send a PATCH. Raises Unavailable if no response arrives."""
+        """Send a PATCH request. Raises Unavailable if no response arrives."""
         return self._send("PATCH", self._path, body, headers)
 
     def get(self, query: str, headers: Mapping[str, str] = MappingProxyType({})) -> HttpAnswer:
-        """Send a GET; *query* may contain a secret and is never logged. Raises Unavailable."""
+        """Send a GET request; *query* may be secret and is never logged. Raises Unavailable."""
         return self._send("GET", f"{self._path}?{query}", None, headers)
 
     def _send(
@@ -132,8 +132,8 @@ class HttpClient:
 
 _GLOBAL_UNICAST = ip_network("2000::/3")
 _SPECIAL = (
-    ip_network("2001::/23"),  # protocols such as Teredo, which may contain a private IPv4 address
-    ip_network("2002::/16"),  # 6to4, which may also contain one
+    ip_network("2001::/23"),  # Teredo and other protocols that may embed a private IPv4 address
+    ip_network("2002::/16"),  # 6to4, which may also embed a private address
     ip_network("2001:db8::/32"),  # documentation
     ip_network("3fff::/20"),
     ip_network("192.88.99.0/24"),  # 6to4 relays

@@ -21,7 +21,7 @@ OUTCOME_COUNT = "outcome_count"
 """Outcome metric; its dimension `outcome` has the API's codes and the funnel's stages."""
 
 _VALUES_MAX = 100
-"""Maximum values of one metric that CloudWatch accepts in a line."""
+"""Maximum values of one metric that CloudWatch accepts in a log line."""
 
 ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
@@ -32,7 +32,7 @@ def powertools_logger() -> Logger:
     """Return the logger, imported lazily because most requests log nothing."""
     from aws_lambda_powertools import Logger
 
-    return Logger(serialize_stacktrace=False)  # the field `exception` has the same text
+    return Logger(serialize_stacktrace=False)  # the field `exception` contains the stack trace
 
 
 class CurrentRequest:
@@ -53,10 +53,10 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
 class Outcomes:
     """Counter of request outcomes, which a process writes at most ten times a minute.
 
-    Losing grabs share lines, and a quiet process loses no count. A busy process loses
-    the counts since its last write if no request follows: Lambda announces a shutdown only to
-    extensions, which slow down each cold start. Failures also count in the metric for
-    ApiErrorsAlarm.
+    Frequent outcomes, such as losing grabs, share log lines. A quiet process loses no counts. A
+    busy process loses the counts since its last write if no request follows, because Lambda
+    announces a shutdown only to extensions, which slow down each cold start. Failures also count
+    toward the metric for ApiErrorsAlarm.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -67,7 +67,7 @@ class Outcomes:
         self._minute_ends_at_s = 0.0
 
     def count(self, outcome: str, number: int = 1, *, is_failure: bool = False) -> None:
-        """Count an outcome; *is_failure* marks failures other than refusals and switches."""
+        """Count an outcome; *is_failure* marks errors other than refusals and switches."""
         self._counts[outcome] = self._counts.get(outcome, 0) + number
         self._failed_count += is_failure
 
@@ -87,7 +87,7 @@ class Outcomes:
         for each, count in counts.items():
             _write_metric("outcome", OUTCOME_COUNT, count, outcome=each)
         if failed_count:
-            # The alarm counts values instead of adding them: a function may print a negative one.
+            # The alarm counts values without adding them, so that no negative value hides failures.
             values = [1] * min(failed_count, _VALUES_MAX)
             _write_metric("failures", "request_failed", values, service=ALL_HANDLERS)
 
@@ -122,7 +122,7 @@ class CountingLogger:
             _count("address_refused")
 
     def count(self, outcome: str, number: int = 1) -> None:
-        """Count the outcome without a line for each call."""
+        """Count the outcome, without a log line for each call."""
         outcomes.count(outcome, number)
 
 

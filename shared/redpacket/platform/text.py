@@ -37,7 +37,7 @@ _HIDDEN = r"""(?xV1)
     | [\p{jt=D}&&\p{L}] \p{M}* \u200d (?! \p{M}* [\p{jt=D}\p{jt=R}&&\p{L}] )
   )
 """
-"""Pattern of an invisible character that neither its script nor an emoji needs.
+"""Pattern for an invisible character that neither a script nor an emoji needs.
 
 The properties are those of the Unicode version in the library `regex`.
 """
@@ -50,12 +50,12 @@ _PLAIN = re.compile(
 )
 
 CODE_POINTS_PER_GRAPHEME_MAX = 8
-"""Average number in one text, which limits the text to 32 UTF-8 bytes per grapheme."""
+"""Maximum average in one text, which has at most 32 UTF-8 bytes per grapheme."""
 
 NICKNAME_GRAPHEMES_MAX = 32
 NOTE_GRAPHEMES_MAX = 100
 
-# Only letters, marks and numbers are audible.
+# Unicode categories of audible characters: letters, marks and numbers.
 _HEARD = "LMN"
 
 _PUNCTUATION_OF_PHONES = str.maketrans({**dict.fromkeys("‐‒–—―−.", "-"), "(": None, ")": None})
@@ -65,7 +65,7 @@ RESERVED_WORDS = (
     *("service", "support", "system", "wechat", "weixin", "wechatpay", "tencent", "tenpay"),
     *("alipay", "unionpay"),
 )
-"""Words that no name may consist of or contain."""
+"""Words that no name may equal or contain as a separate word."""
 
 RESERVED_PHRASES = (
     *("系统", "官方", "管理员", "管理人员", "客服", "客月艮", "运营", "营运", "工作人员", "财务"),
@@ -84,7 +84,7 @@ _HAN_FORMS = (
 """Characters of the reserved phrases, each with its look-alikes.
 
 Unicode's table of confusable characters has almost no ideographs. This list has Unihan's
-traditional and variant forms, and characters that differ in a stroke or the radical.
+traditional and variant forms, and characters that differ by a stroke or the radical.
 """
 
 _ONE_FORM = str.maketrans({other: forms[0] for forms in _HAN_FORMS for other in forms[1:]})
@@ -136,7 +136,7 @@ def without_invisible(text: str) -> str:
 
 def graphemes(text: str) -> list[str]:
     """Split *text* into the units that a reader counts as characters."""
-    # Import lazily: it takes 39 ms, and grabs seldom need it.
+    # Import lazily: the import takes 39 ms, and grabs seldom need it.
     import regex
 
     return regex.findall(r"\X", text)
@@ -153,7 +153,7 @@ def shortened(text: str, graphemes_max: int) -> str:
 
 
 def folded(text: str) -> str:
-    """Return *text* without case, width and marks, which readers ignore."""
+    """Return *text* without differences in case, width and marks, which readers ignore."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(letter for letter in plain if unicodedata.category(letter)[0] != "M")
 
@@ -175,7 +175,7 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
 
 
 def looks_reserved(text: str, skeleton_of: Callable[[str], str]) -> bool:
-    """Return whether *text* has a reserved name, as written or by the look of its letters."""
+    """Return whether *text* contains a reserved name, as written or in look-alike letters."""
     return is_reserved(text) or is_reserved(text, skeleton_of)
 
 

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 AMAZON_ROOTS = Path(__file__).with_name("amazon_roots.pem")
-"""Copy from certifi's bundle; `tests/contract/test_tls.py` compares them."""
+"""Amazon's roots, copied from certifi's bundle; `tests/contract/test_tls.py` compares both."""
 
 _AMAZON = ".amazonaws.com"
-"""Suffix of AWS endpoints and ElastiCache. China (`.amazonaws.com.cn`) uses other roots."""
+"""Suffix of hosts of AWS and ElastiCache, except in China, where other roots are used."""
 
 
 def context_for(host: str, bundle: str = "") -> ssl.SSLContext:

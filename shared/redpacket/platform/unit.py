@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Unit(NamedTuple):
-    """Name, symbol and decimals of all amounts."""
+    """Name, symbol and number of decimals of the unit of all amounts."""
 
     name: str = "CNY"
     symbol: str = "¥"

@@ -1,7 +1,7 @@
-"""User from the host's token, with the only id that rows about money contain.
+"""User from the host's token, and the only user id in rows about money.
 
-The same user always has the same id, without a lookup. Without the key, an id does not reveal the
-user, and the tag rejects invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
+The same user always has the same id, without a lookup. Without the key, nobody can tell which user
+an id belongs to. A tag exposes invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HASH_BYTES = 12
 """Bytes of a hash; the probability that two of 10^9 users collide is 10^-11."""
 
 _TAG_BYTES = 6
-"""Bytes of a tag; one in 2^48 invented ids has a valid tag, but is no user's id."""
+"""Bytes of a tag; one in 2^48 invented ids has a valid tag, but belongs to no user."""
 
 _HASH_LENGTH = 16
 _KEY_LENGTH_MIN = 32
@@ -35,8 +35,8 @@ class User:
     """A user; rows about money hold *user_id* only.
 
     *nickname* and *host_id* come from the token, and are kept in an erasable profile
-    (docs/adr/0019). *claims* come from the token, and are not stored. *chat_id* names the chat
-    in which the user acts, as packet rules do; only calls from the chat's platform set it.
+    (docs/adr/0019). *claims* come from the token, and are not stored. *chat_id* is the chat in
+    which the user acts, as in `Rules.chat_id`; only calls from that chat's platform set it.
     """
 
     user_id: str
@@ -47,7 +47,7 @@ class User:
 
 
 class UserIds:
-    """Factory for one deployment's user ids; another key gives other ids."""
+    """Factory for one deployment's user ids, which depend on its key."""
 
     def __init__(self, key: str) -> None:
         # The message must not contain the value, which may be a key.
@@ -60,7 +60,7 @@ class UserIds:
         return self._tagged(self._text("user", host_id, _HASH_BYTES))
 
     def has_made(self, user_id: str) -> bool:
-        """Return whether this can be the id of a user."""
+        """Return whether *user_id* has a valid tag, like every user's id."""
         if not _USER_ID.fullmatch(user_id):
             return False
         return hmac.compare_digest(user_id, self._tagged(user_id[:_HASH_LENGTH]))
@@ -73,7 +73,7 @@ class UserIds:
         return head + self._text("tag", head, _TAG_BYTES)
 
     def _text(self, use: str, text: str, size: int) -> str:
-        # No use contains a colon, so each text belongs to one use.
+        # No use contains a colon, so two different uses never hash the same text.
         digest = hmac.digest(self._key, f"{use}:{text}".encode(), "sha256")
         return urlsafe_b64encode(digest[:size]).decode()
 

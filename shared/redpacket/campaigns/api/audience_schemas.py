@@ -32,16 +32,15 @@ class AudienceBody(StrictBody):
         bool,
         about(
             "True removes as many users as possible within 20 seconds; repeat the call until "
-            "`size` is 0. No other field is allowed in this call. If the list has a purpose, a "
-            "running campaign must be `off`."
+            "`size` is 0. No other field is allowed in this call. If the list has a mode, the "
+            "campaign must not be running: set its status to `off` first."
         ),
     ] = False
     mode: Annotated[
         Literal["allow", "deny"] | None,
         about(
-            "Purpose of the list: `allow` lets only listed users take part, `deny` only unlisted "
-            "users. The list has no effect until a purpose is set; null keeps the current "
-            "purpose."
+            "Mode of the list: `allow` lets only listed users take part, `deny` only unlisted "
+            "users. The list has no effect until a mode is set; null keeps the current mode."
         ),
     ] = None
 

@@ -34,7 +34,7 @@ def prize_id_of(text: str) -> str:
 
 @required("query", "day", type="string", pattern=f"^{DAY.pattern}$")
 def day_of(text: str) -> str:
-    """Campaign day, in the form that its draws have."""
+    """Campaign day, in the format of the draws' `day`."""
     if not DAY.fullmatch(text):
         raise InvalidRequest.of("day", "must be a day of eight digits, such as 20270129")
     return text

@@ -64,7 +64,7 @@ class RulesBody(StrictBody):
 class CampaignBody(StrictBody):
     """PUT /admin/campaigns/{campaign_id}.
 
-    Without *budget_fen*, the budget stays unchanged; a new campaign starts with 0.
+    Without *budget_fen*, an edit keeps the budget, and a new campaign starts with 0.
     """
 
     model_config = example(
@@ -101,8 +101,8 @@ class CampaignBody(StrictBody):
     end_now: Annotated[
         bool,
         about(
-            "True ends a started campaign by the server's clock and ignores `ends_at_ms`. A "
-            "repeated call keeps the first end."
+            "True ends a started campaign now, by the server's clock, and ignores `ends_at_ms`. "
+            "A retry does not move the end."
         ),
     ] = False
     timezone: Annotated[
@@ -126,7 +126,7 @@ class CampaignBody(StrictBody):
     passphrase: OwnPassphrase = None
     budget_fen: Annotated[
         Annotated[int, Field(ge=0, le=FEN_MAX)] | None,
-        about("Maximum total of the campaign's packets; unchanged if an edit omits it."),
+        about("Maximum total of the campaign's packets. An edit that omits it keeps the budget."),
     ] = None
     quota_per_user: Annotated[
         PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
@@ -139,7 +139,7 @@ class CampaignBody(StrictBody):
         ),
     ] = "end"
     draw_beacon: Annotated[
-        Literal["none"] | None, about("Only `none`: draws use no outside source of randomness.")
+        Literal["none"] | None, about("Must be `none`: draws use no external source of randomness.")
     ] = None
     required_claims: Annotated[
         dict[ClaimName, Annotated[list[ClaimValue], Field(min_length=1, max_length=100)]],

@@ -1,4 +1,4 @@
-"""Audience lists in AudienceTable; a removal sets `is_member`, because no function deletes rows."""
+"""Audience lists in AudienceTable. Removals set `is_member` to false: functions delete no rows."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class DynamoAudiences:
     ) -> int:
         """Add and remove users in batches, and return the list's size.
 
-        The edit requires the campaign's *version* and counts edits in the campaign's row, so that
-        no cash edit or approval overlooks one. Raises InvalidRequest if too long, Contended.
+        The edit requires the campaign's *version* and increments a counter in its row, so that cash
+        edits and approvals notice the edit. Raises InvalidRequest for a long list, Contended.
         """
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):

@@ -6,7 +6,7 @@ from redpacket.campaigns.model import audience_bucket
 
 
 def campaign(campaign_id: str) -> dict[str, str]:
-    """Return the key of a campaign and its budget in CampaignsTable."""
+    """Return the CampaignsTable key of a campaign and its budget."""
     return {"pk": f"campaign#{campaign_id}", "sk": "campaign"}
 
 
@@ -14,14 +14,15 @@ CAMPAIGNS = "campaigns"
 
 
 def lottery_seed(campaign_id: str) -> dict[str, str]:
-    """Return the key of the secret that derives a campaign's daily seeds, in CampaignsTable."""
+    """Return the CampaignsTable key of the secret from which a campaign's daily seeds derive."""
     return {"pk": f"seed#{campaign_id}", "sk": "seed"}
 
 
 def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
     """Return the CampaignsTable key of the row that lists a packet under its campaign.
 
-    The campaign's own row is in another partition, because a put can replace any row.
+    The campaign's row is in another partition, because functions that put rows in a partition can
+    replace any row there.
     """
     return {"pk": packet_list(campaign_id), "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
 
@@ -30,7 +31,7 @@ CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
 def window(campaign_id: str, version: int) -> dict[str, str]:
-    """Return the key of the window that an edit set. Sends change other rows, but not this row."""
+    """Return the key of the row for an edit's time window. Sends don't change this row."""
     return {"pk": f"windows#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
 
 
@@ -38,12 +39,12 @@ WINDOW_PREFIX = "window#"
 
 
 def rain(campaign_id: str, position: str) -> dict[str, str]:
-    """Return the key of a funded rain in CampaignsTable, sorted by the end of its last round."""
+    """Return the CampaignsTable key of a funded rain, for sorting by the end of its last round."""
     return {"pk": packet_list(campaign_id), "sk": f"rain#{position}"}
 
 
 def rain_plan(campaign_id: str, position: str) -> dict[str, str]:
-    """Return the key of a rain's plan in CampaignsTable, which users don't see."""
+    """Return the CampaignsTable key of a rain's plan, which users don't see."""
     return {"pk": packet_list(campaign_id), "sk": f"plan#{position}"}
 
 
@@ -61,15 +62,15 @@ def shown(campaign_id: str) -> dict[str, str]:
 
 
 def member(campaign_id: str, user_id: str) -> dict[str, str]:
-    """Return the key of a user's membership in a campaign's list, in AudienceTable."""
+    """Return the AudienceTable key of a user's membership in a campaign's list."""
     return {**members(campaign_id, audience_bucket(user_id)), "sk": user_id}
 
 
 def members(campaign_id: str, bucket: int) -> dict[str, str]:
-    """Return the partition of one bucket of a campaign's list, in AudienceTable."""
+    """Return the AudienceTable partition for one bucket of a campaign's list."""
     return {"pk": f"members#{campaign_id}#{bucket}"}
 
 
 def audience_size(campaign_id: str) -> dict[str, str]:
-    """Return the key of the size of a campaign's list, in AudienceTable."""
+    """Return the AudienceTable key of a campaign's list size."""
     return {"pk": f"audience#{campaign_id}", "sk": "size"}

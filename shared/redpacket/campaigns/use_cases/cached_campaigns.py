@@ -10,7 +10,7 @@ from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 
 KEPT_MS = 4_000
-"""Milliseconds for which a process caches a campaign, and misses an operator's edit."""
+"""Milliseconds for which a process caches a campaign and may miss an operator's edit."""
 
 _SIZE_MAX = 100
 
@@ -34,7 +34,7 @@ class CachedCampaigns:
         )
 
     def get(self, campaign_id: str) -> Campaign:
-        """Return a packet's campaign. Raises Unavailable if its window may have moved."""
+        """Return a packet's campaign. Raises Unavailable if the cached copy is too old."""
         return self._cache.read(
             campaign_id,
             self._get,

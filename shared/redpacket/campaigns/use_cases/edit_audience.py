@@ -1,4 +1,4 @@
-"""Edits of a campaign's list of allowed or denied users, and loads into the cache."""
+"""Edits of a campaign's list of allowed or denied users, and loads of the list into the cache."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache.
 
     *check_cash* raises Forbidden if an edit affects more cash than the operator may move;
-    otherwise it returns the version of the campaign that it checked.
+    otherwise it returns the campaign version that it checked.
     """
 
     campaigns: CampaignRepository
@@ -89,8 +89,8 @@ def clear_audience(
 ) -> Audience:
     """Remove users until *stop_at_ms* or until the list is empty (size 0).
 
-    Raises CampaignNotFound, Forbidden like an edit, and InvalidRequest while the list decides who
-    may participate.
+    Raises CampaignNotFound, Forbidden from *check_cash*, and InvalidRequest while the list decides
+    who may participate.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     is_on = campaign.state(clock.now_ms()) is CampaignState.ON
@@ -118,7 +118,7 @@ def find_listed(campaign_id: str, user_id: str, *, ports: AudiencePorts) -> tupl
 def load_audience(
     campaign_id: str, bucket: int, *, rows: DynamoAudiences, cache: AudienceCache
 ) -> None:
-    """Load one bucket. Raises Unavailable while another caller loads or edits it."""
+    """Load one bucket. Raises Unavailable if another caller loads or edits the bucket."""
     lock_token = cache.begin_load(campaign_id, bucket, _LOAD_LIFE_MS)
     if lock_token is None or not cache.load(
         campaign_id, bucket, lock_token, rows.list_members(campaign_id, bucket)

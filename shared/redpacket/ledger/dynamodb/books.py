@@ -13,7 +13,7 @@ from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import invalid_cursor
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
-"""Prefixes of the yearly sums in a balance row, such as `sent_fen_2025`; `YearSums` has totals."""
+"""Fields of `YearSums`, and prefixes of yearly sums in a balance row, as in `sent_fen_2025`."""
 
 # Validate cursors, because DynamoDB rejects long keys and inverted ranges.
 _ENTRY_CURSOR = re.compile(ENTRY_CURSOR)
@@ -140,7 +140,7 @@ def receipt_of(row: dict[str, Any]) -> Receipt:
 
 
 def sums_of(row: Mapping[str, Value], year: int | None) -> YearSums:
-    """Add up a balance's sums for one year, or for all years."""
+    """Return the sums in a balance row for one year, or for all years together."""
     sums = dict.fromkeys(_YEAR_SUMS, 0)
     for name, value in row.items():
         kind, _, of_year = name.rpartition("_")

@@ -1,4 +1,4 @@
-"""Writer for external deposits and moves of campaign money."""
+"""DynamoDB writes of deposits and of moves of campaign money."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class DynamoDeposits:
         return any(name.startswith("received_") for name in row)
 
     def bind(self, request: Request, transfer_id: str) -> None:
-        """Bind a request to its case's deposit. Raises IdempotencyKeyReused if the body differs."""
+        """Store *transfer_id*, the deposit for the request's case, as the request's result.
+
+        Raises IdempotencyKeyReused if the body differs.
+        """
         kind = TransferKind.DEPOSIT
         transact_request(self._dynamo, self._accounts, kind, request, transfer_id, [])
 
@@ -58,7 +61,7 @@ class DynamoDeposits:
     ) -> None:
         """Post a transfer once per request, and store *payee*'s host id, *action* and *spent*.
 
-        After a transfer that *is_for_campaigns*, the account can send only campaign packets.
+        If *is_for_campaigns*, the account can send only campaign packets from then on.
         """
         profile_rows = note_user(self._profiles, payee) if payee else []
         beside = profile_rows + note_action(self._audit_table, action)

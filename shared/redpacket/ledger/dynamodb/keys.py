@@ -8,14 +8,14 @@ from zlib import crc32
 from redpacket.platform.settings import settings
 
 WORK_SHARDS = settings.work_shards
-"""Partitions per work list; each accepts about 1,000 writes per second, two for each claim.
+"""Partitions per work list. Each accepts about 1,000 writes per second; a claim needs two.
 
-A due packet is in its sender's partition, so that only one sweep writes a sender's balance.
+All due packets of a sender are in one partition, so that only one sweep writes their balance.
 """
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
-    """Return the key of an idempotent request; its row has no TTL, so that it never runs again."""
+    """Return the key of an idempotent request. Its row has no TTL, so that no late retry runs."""
     return {"pk": f"user#{user_id}", "sk": f"request#{route}#{key_hash}"}
 
 
@@ -63,7 +63,7 @@ def posted(transfer_id: str) -> dict[str, str]:
 
 
 def work(kind: str, shard: int) -> str:
-    """Return the partition of a work list's shard in an index by_work."""
+    """Return the partition of a work list's shard in a `by_work` index."""
     return f"{kind}#{shard}"
 
 
@@ -73,7 +73,7 @@ def work_shard(subject: str) -> int:
 
 
 def list_position(at_ms: int, packet_id: str) -> str:
-    """Return a sort key for an index by_list, ordered by time."""
+    """Return a sort key for a `by_list` index, which orders rows by time."""
     return f"{at_ms:013d}#{packet_id}"
 
 

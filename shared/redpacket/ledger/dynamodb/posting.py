@@ -74,7 +74,7 @@ def post_operations(
     transfers: Sequence[Transfer],
     counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[Operation]:
-    """Return the writes that `post` returns, without refusals."""
+    """Return the operations of the writes that `post` returns."""
     return [write.operation for write in post(accounts_table, transfers, counts)]
 
 
@@ -93,7 +93,7 @@ def change_balance(
     *,
     is_for_campaigns: bool = False,
 ) -> Operation:
-    """Return an account's only change; *at_most_fen* limits the balance before the change."""
+    """Return the update of an account's balance, which must first be at most *at_most_fen*."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
@@ -125,7 +125,7 @@ def change_balance(
 
 
 def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
-    """Return the increments for a user's yearly sums; only users send and receive."""
+    """Return the increments for the yearly sums of the user who sends or receives *transfers*."""
     sums: dict[str, int] = defaultdict(int)
     for transfer in transfers:
         year = year_of(transfer.placed_at_ms or transfer.at_ms)
@@ -167,7 +167,7 @@ def is_only_for_campaigns(_row: Row) -> RedPacketError:
 
 
 def use_account(accounts_table: str, account: str) -> Guarded[RedPacketError]:
-    """Return a write that fails for a campaign account, and creates a row against a later mark."""
+    """Return a write that fails for a campaign account and prevents a later mark on any other."""
     operation = update(
         accounts_table, keys.account(account), "ADD balance_fen :none", condition=IS_FREE, none=0
     )

@@ -1,6 +1,6 @@
 """Idempotent requests, whose rows are written in the same transaction as their result (I10).
 
-If a restore loses the row next to the result, the copy in AccountsTable identifies a repeat.
+If a restore loses the row next to the result, the copy in AccountsTable identifies a retry.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def transact_request(
     result: str,
     writes: Sequence[Guarded[RedPacketError]],
 ) -> str | None:
-    """Execute *writes* like `transact_once`, but raise a refusal."""
+    """Execute *writes* like `transact_once`, but raise the refusal."""
     before = transact_once(dynamo, table, route, request, result, writes)
     if isinstance(before, RedPacketError):
         raise before
@@ -67,7 +67,7 @@ def transact_request(
 
 
 def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str | None:
-    """Return the request's result, or None if it never ran. Raises IdempotencyKeyReused."""
+    """Return the request's result, or None if there is none. Raises IdempotencyKeyReused."""
     for each, key in _places(dynamo, table, route, request):
         if before := dynamo.get(each, key):
             return _result_of(before, request)
@@ -75,7 +75,7 @@ def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str
 
 
 def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
-    """Return the writes that reserve a case for one deposit, and fail if the case has one."""
+    """Return the writes that reserve a case for one deposit; they fail if it already has one."""
     request = Request(CASES, hash_of_key(case), "")
     kept = {"body_hash": request.body_hash, "result_id": result}
     places = _places(dynamo, dynamo.tables.accounts, TransferKind.DEPOSIT, request)
@@ -85,7 +85,7 @@ def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
 def _places(
     dynamo: Dynamo, table: str, route: str, request: Request
 ) -> list[tuple[str, dict[str, str]]]:
-    """Return tables and keys of a request's two rows: the row next to its result, and the copy."""
+    """Return the tables and keys of a request's row (next to its result) and of the row's copy."""
     return [
         (table, keys.request(request.user_id, route, request.key_hash)),
         (dynamo.tables.accounts, keys.request_copy(request.id_of(route))),

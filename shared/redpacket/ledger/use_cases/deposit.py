@@ -60,12 +60,12 @@ def deposit(
 ) -> tuple[str, int]:
     """Deposit money; return the transfer's id and the user's current balance in fen.
 
-    A *case* has only one deposit: a repeat by any operator returns the first deposit's id. After a
-    deposit that *is_for_campaigns*, the account pays only for campaigns. The first such deposit
-    reserves the account permanently, so it needs an approval regardless of its amount. Raises
+    A *case* has only one deposit: later requests by any operator return the first deposit's id.
+    After a deposit that *is_for_campaigns*, the account pays only for campaigns. The first such
+    deposit reserves the account, so it needs an approval regardless of its amount. Raises
     InvalidRequest if the account was used otherwise, Forbidden if operators credit themselves,
-    IdempotencyKeyReused, Busy. A repeat skips the limits (I10), whose errors are InvalidRequest
-    and ApprovalNeededError.
+    IdempotencyKeyReused, Busy. Above the limits, a first request raises InvalidRequest or
+    ApprovalNeededError, but a retry does not (I10).
     """
     operator = operator_for(payee, request, operator)
     account, own_request = user_account(payee.user_id), request

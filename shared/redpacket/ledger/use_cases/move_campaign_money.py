@@ -31,10 +31,10 @@ def move_campaign_money(
 ) -> tuple[str, int]:
     """Move *owner*'s remaining campaign money; return the transfer's id and the owner's balance.
 
-    A deposit's limit applies to each move. If the owner has received shares, the move needs a
-    second operator's approval, which names the amount. Raises Forbidden if operators credit
-    themselves, InvalidRequest if *payee*'s account is not marked for campaigns, InsufficientFunds
-    without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
+    The limit for one deposit also applies to each move. If the owner has received shares, a second
+    operator must approve the exact amount. Raises Forbidden if operators credit themselves,
+    InvalidRequest if *payee*'s account is not marked for campaigns, InsufficientFunds if no
+    campaign money is left, IdempotencyKeyReused, Busy, ApprovalNeededError.
     """
     operator = operator_for(payee, request, operator)
     source, target = user_account(owner.user_id), user_account(payee.user_id)
@@ -58,9 +58,9 @@ def move_campaign_money(
             "reason": reason,
         }
         changes, subject = changes_between(None, facts), user_subject(owner.user_id)
-        # Count the move toward the payee's deposit allowance, so that a detour gains nothing.
+        # Count the move toward the payee's deposit allowance, so that moves can't bypass its limit.
         counted = user_subject(payee.user_id)
-        # Look this up after the balance, so that the amount excludes later claims.
+        # Check this after the balance is read: later claims are not part of the amount.
         if not operator.approved and ports.deposits.has_received(source):
             raise ApprovalNeededError(counted, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, counted, amount_fen, changes=changes)

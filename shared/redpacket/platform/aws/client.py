@@ -32,7 +32,7 @@ _BROKEN_WAIT_S, _BUSY_WAIT_S = 0.05, 1.0
 
 
 class _Exceptions:
-    """Exception classes that adapters refer to."""
+    """Exception classes, with the names in botocore's clients."""
 
     class ConditionalCheckFailedException(AwsRefused):
         """Failed condition in a single write."""
@@ -50,7 +50,7 @@ class _Exceptions:
 class AwsClient:
     """Thread-safe client for one AWS service; it connects at its first call.
 
-    The client tries each call twice, and calls *keys* each time, because credentials expire.
+    The client tries each call up to twice, and calls *keys* each time, because credentials expire.
     """
 
     exceptions = _Exceptions
@@ -78,7 +78,7 @@ class AwsClient:
         return partial(self._call, method.title().replace("_", ""))
 
     def close(self) -> None:
-        """Close idle connections; the next call makes a new one."""
+        """Close idle connections; the next call opens a new one."""
         while self._idle:
             self._idle.pop().close()
 
@@ -86,7 +86,7 @@ class AwsClient:
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         if operation == "TransactWriteItems":
-            # Both tries have one token, so a retry after a lost answer succeeds.
+            # Both attempts have the same token, so that a retry after a lost answer succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
         body = json.dumps(arguments, default=_base64_of).encode()
         wait_s = _BROKEN_WAIT_S
@@ -119,11 +119,11 @@ class AwsClient:
         try:
             decoded = json.loads(text, object_hook=_with_bytes if b'"B"' in text else None)
         except ValueError as error:
-            # A proxy in front of an unavailable service answers with HTML.
+            # A proxy in front of an unavailable service may answer with HTML.
             if status == _OK:
                 raise AwsSilent(f"{operation}: an answer that is cut off") from error
         if status != _OK:
-            # The code follows the model's name and "#"; an older form appends ":" and a URL.
+            # The type is the model's name, "#" and the code; an older form appends ":" and a URL.
             code = str(decoded.get("__type", status)).rpartition("#")[2].partition(":")[0]
             raise getattr(self.exceptions, code, AwsRefused)(operation, code, status, decoded)
         return decoded
@@ -146,7 +146,7 @@ class AwsClient:
         return answer.status, text
 
     def _find_idle(self) -> HTTPConnection | None:
-        with suppress(IndexError):  # Other threads take connections from this list.
+        with suppress(IndexError):  # Other threads may empty the list.
             while True:
                 idle = self._idle.pop()
                 # Between requests, only a closed connection is readable.

@@ -21,9 +21,9 @@ _OK = 200
 
 
 class ContainerKeys:
-    """Provider of credentials that expire, and that a snapshot must not contain.
+    """Provider of temporary credentials, which a snapshot must not contain.
 
-    Each fetch calls *endpoint* for the URL and its token: a restored function has new ones.
+    Each fetch gets the URL and its token from *endpoint*, because a restored function has new ones.
     """
 
     def __init__(

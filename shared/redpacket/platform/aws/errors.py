@@ -28,7 +28,7 @@ PASSING = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
-"""Transient errors; any other, such as a missing permission, is a deployment error."""
+"""Codes of transient errors; others, such as missing permissions, are deployment errors."""
 
 TOO_MANY, _SERVER_ERROR = 429, 500
 
@@ -38,7 +38,7 @@ class AwsSilent(Exception):
 
 
 class AwsRefused(Exception):
-    """The service sent an error; *response* has the form of botocore's ClientError."""
+    """The service sent an error; *response* has the same form as in botocore's ClientError."""
 
     def __init__(self, operation: str, code: str, status: int, answer: dict[str, Any]) -> None:
         message = str(answer.get("message", answer.get("Message", "")))
@@ -53,7 +53,7 @@ class AwsRefused(Exception):
 
 
 class translated:  # noqa: N801 - named like contextlib's classes; five times as fast as a generator
-    """Raise Unavailable for transient failures of *who*; other errors propagate."""
+    """Raise Unavailable for transient failures of the service *who*; other errors propagate."""
 
     __slots__ = ("_who",)
 
@@ -70,7 +70,7 @@ class translated:  # noqa: N801 - named like contextlib's classes; five times as
             raise Unavailable(f"{self._who} does not answer") from error
         if isinstance(error, _refusals()):
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            # SQS's older protocol prefixes a code with its own name.
+            # SQS's older protocol prefixes codes, as in AWS.SimpleQueueService.NonExistentQueue.
             code = error.response["Error"]["Code"].rpartition(".")[2]
             if code in PASSING or status == TOO_MANY or status >= _SERVER_ERROR:
                 raise Unavailable(f"{self._who} is busy") from error

@@ -22,19 +22,19 @@ class SqsQueue:
         self._client: Any = None
 
     def put(self, bodies: Iterable[str], *, delay_s: int = 0) -> None:
-        """Send all *bodies* in order. Raises Unavailable, also if the queue rejects some."""
+        """Send all *bodies* in order. Raises Unavailable, even if only some are rejected."""
         options = {"DelaySeconds": delay_s} if delay_s else {}
         self.put_messages({"MessageBody": body, **options} for body in bodies)
 
     def put_messages(self, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Send messages as `put` does; each has SQS's own parameters."""
+        """Send messages like `put`; each message has SQS's parameter names."""
         remaining = iter(messages)
         with translated(self._name):
             while chunk := list(islice(remaining, _MESSAGES_PER_CALL)):
                 self._send(chunk)
 
     def hide(self, receipt_handle: str, seconds: int) -> None:
-        """Deliver a received message again after *seconds*. Raises Unavailable."""
+        """Make SQS redeliver a received message after *seconds*. Raises Unavailable."""
         with translated(self._name):
             self._open().change_message_visibility(
                 QueueUrl=self._url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds

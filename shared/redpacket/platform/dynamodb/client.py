@@ -17,7 +17,7 @@ from redpacket.platform.settings import Tables
 
 Value: TypeAlias = str | int | bool | bytes
 Row: TypeAlias = Mapping[str, Value]
-"""Item without DynamoDB's type letters."""
+"""Item without DynamoDB's type descriptors."""
 
 WireItem: TypeAlias = dict[str, Any]
 Operation: TypeAlias = dict[str, Any]
@@ -27,14 +27,18 @@ KEYS_PER_READ = 100
 
 TRIES = 6
 _WAIT_S = 0.02
-"""First wait in seconds; waits double with full jitter, at most 1.2 seconds in total."""
+"""First wait in seconds; waits double with full jitter, at most 1.3 seconds in total."""
 
 _DECIDED = {"None", "ConditionalCheckFailed"}
 """Cancellation reasons that a retry does not change."""
 
 
 class TransactionCanceled(Exception):
-    """A condition failed; *rows[i]* is the row (or {}) if operation *i* failed, otherwise None."""
+    """A condition of a transaction failed.
+
+    *rows[i]* is None if the condition of operation *i* held. Otherwise, it is the existing row, or
+    {} if there is none.
+    """
 
     def __init__(self, rows: Sequence[dict[str, Value] | None]) -> None:
         super().__init__("a condition of the transaction did not hold")
@@ -42,7 +46,7 @@ class TransactionCanceled(Exception):
 
 
 class ConflictPersists(Contended):
-    """In every attempt, concurrent transactions held the rows of the operations at *positions*."""
+    """Every attempt met a conflict; in the last one, the operations at *positions* conflicted."""
 
     def __init__(self, positions: set[int]) -> None:
         super().__init__("other transactions hold the same rows")
@@ -54,7 +58,7 @@ Refusal = TypeVar("Refusal")
 
 @dataclass(frozen=True, slots=True)
 class Guarded(Generic[Refusal]):
-    """Write whose failed condition means *refusal*, which receives the existing row."""
+    """Write with a condition. If it fails, *refusal* maps the existing row to the refusal."""
 
     operation: Operation
     refusal: Callable[[dict[str, Value]], Refusal]
@@ -75,12 +79,12 @@ def refusals(
 
 
 def to_wire(row: Row) -> WireItem:
-    """Return *row* with DynamoDB's type letters."""
+    """Return *row* with DynamoDB's type descriptors."""
     return {name: _wire_value(value) for name, value in row.items()}
 
 
 def from_wire(item: WireItem) -> dict[str, Value]:
-    """Return *item* without DynamoDB's type letters."""
+    """Return *item* without DynamoDB's type descriptors."""
     return {name: _plain_value(value) for name, value in item.items()}
 
 
@@ -92,7 +96,7 @@ def values(**named: Value) -> WireItem:
 def put(
     table: str, row: Row, *, condition: str = "attribute_not_exists(pk)", **named: Value
 ) -> Operation:
-    """Return a put that requires *condition* (default: no row exists); *named* bind its values."""
+    """Return a Put with *condition* (default: no such row exists) and its *named* values."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Item": to_wire(row),
@@ -107,7 +111,7 @@ def put(
 def update(
     table: str, key: Row, expression: str, *, condition: str | None = None, **named: Value
 ) -> Operation:
-    """Return an update; *named* bind its values, and `#name` stands for the attribute `name`."""
+    """Return an Update with its *named* values; `#name` stands for the attribute `name`."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Key": to_wire(key),
@@ -196,8 +200,8 @@ class Dynamo:
             if not set(codes) <= PASSING | _DECIDED:
                 raise InvariantViolated(f"transaction canceled: {', '.join(sorted(set(codes)))}")
             conflicts = {position for position, code in enumerate(codes) if code in PASSING}
-            # Beside a conflict, a failed condition is not final: the conflicting transaction may be
-            # about to fail the condition of an earlier row.
+            # A failed condition next to a conflict is not final: the conflicting transaction may be
+            # about to make an earlier condition fail.
             if not conflicts:
                 raise TransactionCanceled([_row_of(reason) for reason in reasons])
             self._wait(attempt)
@@ -303,7 +307,7 @@ class Dynamo:
         condition: str | None = None,
         **named: Value,
     ) -> bool:
-        """Execute the update that `update` returns; see `write`."""
+        """Build an update with the module's `update`, and execute it like `write`."""
         return self.write(update(table, key, expression, condition=condition, **named))
 
     def change(self, operation: Operation) -> dict[str, Value] | None:
@@ -348,5 +352,5 @@ def _plain_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        # No function writes such a number. It equals no amount, and other rows stay readable.
+        # No function writes a fraction. It equals no amount, but must not hide other rows.
         return float(text)  # type: ignore[return-value]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 _PLAIN_BYTES_MAX = 450
-"""Maximum bytes of text that stays uncompressed; compression hardly shortens such text."""
+"""Maximum bytes of text that is stored plain, because compression would hardly shorten it."""
 
 
 def json_text(value: Any) -> str:  # noqa: ANN401 - any JSON
@@ -34,7 +34,7 @@ def unpacked(text: str | bytes) -> str:
 
 
 def _filters() -> list[dict[str, int]]:
-    """Return LZMA filters for Chinese text up to 40 KB. Stored rows need them permanently."""
+    """Return LZMA filters for Chinese text up to 40 KB. Never change them."""
     import lzma
 
     lzma2 = lzma.FILTER_LZMA2

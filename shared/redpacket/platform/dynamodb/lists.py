@@ -21,7 +21,7 @@ _ALL = ("0", f"{10**13 - 1}#~")
 class NewestFirst:
     """Lists in one table; their cursors match the pattern *form*.
 
-    *index* may lag and has only some attributes; None reads by the table's own keys.
+    *index* may lag and has only some attributes; None reads the table itself.
     """
 
     dynamo: Dynamo
@@ -63,7 +63,7 @@ class NewestFirst:
 def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[dict[str, Any]]:
     """Return the existing rows in the order of *row_keys*, from strongly consistent reads.
 
-    An index may list a moving row twice; the result contains the row once.
+    An index may list a row twice while the row moves; the result contains the row once.
     """
     wanted = dict.fromkeys((key["pk"], key["sk"]) for key in row_keys)
     full = dynamo.get_many(table, [{"pk": pk, "sk": sk} for pk, sk in wanted], is_strong=True)

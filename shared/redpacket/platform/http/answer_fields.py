@@ -19,10 +19,10 @@ Weight = Annotated[int, Field(ge=0, le=WEIGHT_MAX, examples=[10])]
 Version = Annotated[int, Field(ge=1, le=2**53, examples=[1])]
 Word = Annotated[str, StringConstraints(min_length=1)]
 PrizeImage = Annotated[str, StringConstraints(pattern="^(https://|/pictures/)")]
-"""URL, or a path that the page's and the API's origins serve."""
+"""URL, or a path on the origins of the page and the API."""
 AnyFen = Annotated[int, Field(ge=0, le=FEN_MAX)]
 SumFen = Annotated[int, Field(ge=0)]
-"""Total amount of several packets or deposits, without a cap."""
+"""Total amount of several packets or deposits, without an upper bound."""
 BalanceFen = Annotated[SumFen, about("Current balance of the account.", 100_000)]
 AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
 EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]

@@ -42,7 +42,7 @@ Body = TypeVar("Body")
 BODY_BYTES_MAX = 8 * 1024
 NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
-"""Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
+"""Header with the request id, which users quote and logs contain (docs/runbook/complaints.md)."""
 NOW_MS = "x-now-ms"
 """Header with the response's time, because a device's clock may be wrong."""
 ORIGIN_KEY = "x-origin-key"
@@ -78,11 +78,11 @@ Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
 class Operation:
     """Declaration of a route, from which openapi.json is generated.
 
-    The types and docstring of *function* are included. *refusals* are the errors beyond UBIQUITOUS;
-    a base class without a code stands for a group. The token needs one of *scopes*, unless empty.
-    *is_public* operations need no token. Providers call *is_direct* operations at the API's own
-    address. *caching* lists Cache-Control values for pages with an entity tag. *csv* lists the
-    columns for clients that accept CSV.
+    It includes the types and docstring of *function*. *refusals* are the errors beyond UBIQUITOUS;
+    a base class without a code stands for all its subclasses. The token needs one of *scopes*,
+    unless *scopes* is empty. *is_public* operations need no token. Providers call *is_direct*
+    operations at the API's own address. *caching* lists Cache-Control values for pages with an
+    entity tag. *csv* lists the columns for clients that accept CSV.
     """
 
     key: str
@@ -140,7 +140,7 @@ class Api:
         return register
 
     def schedule(self, function: Schedule) -> Schedule:
-        """Register the function for schedules, which receives the time left in ms and the event."""
+        """Register the function for schedules and queues, called with the ms left and the event."""
         self._on_schedule = function
         return function
 
@@ -155,13 +155,13 @@ class Api:
     def _answered(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         if "routeKey" not in event and (self._on_schedule or event["source"] == "aws.events"):
             current_request.request_id = ""
-            # Without its own schedule, a daily call only keeps a snapshot active.
+            # If a handler has no schedule, a daily call keeps its snapshot active.
             on_schedule = self._on_schedule or (lambda _remaining_ms, _event: {})
             return on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = current_request.request_id = event["requestContext"]["requestId"]
         try:
             operation = self.operations[event["routeKey"]]
-            # Operators wait for preheats, reports and erasures.
+            # Operators' requests, such as preheats and erasures, may take longer.
             time_budget.begin(inf if operation.scopes else REQUEST_S)
             # Operators' tools call the API's own address, and the gateway verified their token.
             if not (operation.is_direct or operation.scopes):

@@ -69,16 +69,16 @@ def canonical(value: Mapping[str, Any]) -> str:
 
 
 def body_hash(body: dict[str, Any]) -> str:
-    """Hash a request, regardless of the order of its fields."""
+    """Return the hash of *body*, in which the order of fields does not matter."""
     return hashlib.sha256(canonical(body).encode()).hexdigest()
 
 
 def idempotent_request(request: HttpRequest) -> Request:
-    """Return the caller, the key's hash, and a hash of path and body.
+    """Return the request's caller, the hash of its key, and a hash of its path and body.
 
     Raises IdempotencyKeyMissing.
     """
     key_hash, body = key_hash_of(request), request.json()
-    # Routes without path parameters keep the hash of their stored requests.
+    # Routes without path parameters hash only the body, as in rows from earlier releases.
     hashed = {"path": dict(request.path), "body": body} if request.path else body
     return Request(request.user.user_id, key_hash, body_hash(hashed))

@@ -16,7 +16,7 @@ NEXT_HEADER = "x-next-cursor"
 
 _JSON = "application/json"
 _ID_COLUMN = re.compile(r"account|sender|unit|user|via|\w+_(id|token)")
-# An id may start with "-", but these characters form no formula.
+# An id may start with "-", but these characters can't form a formula.
 _ID = re.compile(r"[\w.-]+", re.ASCII)
 # OWASP's list of characters that start a formula, including full-width ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -58,5 +58,5 @@ def _cell(column: str, value: object) -> str | int:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not text.startswith(_FORMULA) or (_ID_COLUMN.fullmatch(column) and _ID.fullmatch(text)):
         return text
-    # A leading apostrophe makes spreadsheets show text.
+    # A leading apostrophe makes spreadsheets treat the cell as text.
     return f"'{text}"

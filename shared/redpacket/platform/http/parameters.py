@@ -53,7 +53,7 @@ class Parameter(Generic[T]):
 def required(
     place: Place, name: str, **form: object
 ) -> Callable[[Callable[[str], T]], Parameter[T]]:
-    """Declare a parameter by its check, which receives an empty string for a missing value."""
+    """Declare a parameter by its check, which receives an empty string if the value is missing."""
 
     def declare(check: Callable[[str], T]) -> Parameter[T]:
         return Parameter(place, name, form, check.__doc__ or "", check, _REQUIRED)
@@ -128,7 +128,7 @@ def of_form(name: str, pattern: str, text: str) -> str:
 def cursor(
     pattern: str | None = None, meaning: str = "`next` from the previous page."
 ) -> Parameter[str | None]:
-    """Declare a cursor whose list rejects the cursors of other lists."""
+    """Declare a cursor; the list itself rejects cursors of other lists."""
     form = {"type": "string"} if pattern is None else _texts(pattern)
     return Parameter("query", "cursor", form, meaning, str, None)
 
@@ -141,7 +141,7 @@ def _texts(pattern: str) -> dict[str, object]:
 def key_hash_of(key: str) -> str:
     """Key that the client generates.
 
-    A repeat with the same key and body has no second effect and returns the same response.
+    A retry with the same key and body has no second effect and returns the same response.
     """
     if not 1 <= len(key) <= KEY_LENGTH_MAX:
         raise IdempotencyKeyMissing

@@ -13,7 +13,10 @@ from redpacket.platform.errors import (
 )
 
 _INTERNAL = (Contended, Unavailable, InvariantViolated)
-"""Errors whose own text is only logged; clients get the text of the first class that matches."""
+"""Base classes of errors whose messages are only logged.
+
+Clients get the default text of the first class in this tuple that the error is an instance of.
+"""
 
 
 def code_of(error: Exception) -> str:

@@ -33,7 +33,7 @@ def user_ids() -> UserIds:
 def person_of(
     host_id: str, nickname: str | None = None, claims: Mapping[str, Any] | None = None
 ) -> User:
-    """Return the host's user *host_id*; the user id depends on it alone."""
+    """Return the user with *host_id*, which alone determines the user id."""
     return User(user_ids().id_of(host_id), nickname, host_id, claims or {})
 
 

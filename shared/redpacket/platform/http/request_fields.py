@@ -39,7 +39,7 @@ WEIGHT_MAX = 1_000_000_000
 class _Text(GroupedMetadata):
     """Visible text with at most *graphemes_max* graphemes that passes *check*.
 
-    The custom format in openapi.json stands for rules that no pattern expresses.
+    The custom format in openapi.json stands for rules that no pattern can express.
     """
 
     graphemes_max: int
@@ -118,7 +118,7 @@ HostId = Annotated[
 UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
 ]
-"""User id as in GET /me. Once accepted, it stays valid permanently."""
+"""User id as in GET /me. An id that was accepted once stays valid permanently."""
 Nickname = Annotated[str, _required(NICKNAME_GRAPHEMES_MAX)]
 PostalAddress = Annotated[str, _required(ADDRESS_GRAPHEMES_MAX)]
 Title = Annotated[str, _required(50)]

@@ -19,10 +19,10 @@ Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
-"""Errors that a new connection may fix. A demoted primary keeps its connections."""
+"""Errors that a new connection may fix: after a failover, old connections stay at the replica."""
 
 _PAUSE_S = 0.02
-"""Maximum seconds before the second attempt, so that clients do not reconnect all at once."""
+"""Maximum random wait in seconds, so that clients do not all reconnect at once."""
 
 _TIMEOUTS_MAX = 2
 """Consecutive timeouts after which a server is paused."""
@@ -30,7 +30,7 @@ _TIMEOUTS_MAX = 2
 _REST_S = 1.0
 """Seconds for which a paused server receives no commands.
 
-A send needs five commands, and would otherwise wait for ten timeouts.
+Otherwise, a send with five commands would wait for ten timeouts.
 """
 
 _ASKING = pack_command(("ASKING",))
@@ -40,7 +40,7 @@ class Client(Protocol):
     """Cache client for one or many servers."""
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
-        """Return a command's answer. It may be sent twice, so repeats must be harmless."""
+        """Return a command's answer. The command may run twice, so this must be harmless."""
 
     def close(self) -> None:
         """Drop all connections; the next command opens a new one."""
@@ -58,7 +58,7 @@ class Connections:
         self._rests_until_s = 0.0
 
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
-        """Send a command once; *is_asking* for a slot that is moving to this server.
+        """Send a command once. Set *is_asking* for a slot that is moving to this server.
 
         While the server is paused or the request has no time left, raise NoAnswer without sending.
         """
@@ -75,7 +75,7 @@ class Connections:
         return answer
 
     def _ask(self, words: tuple[Word, ...], *, is_asking: bool) -> Any:  # noqa: ANN401
-        # After `forget`, a returned connection goes to this abandoned list.
+        # If `forget` runs meanwhile, the connection returns to this abandoned list.
         idle = self._idle
         try:
             connection = idle.pop()

@@ -1,4 +1,4 @@
-"""Client for a cache in cluster mode, imported only if CACHE_CLUSTER is set."""
+"""Client for a cache in cluster mode, imported only if CACHE_URL ends with `?cluster`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAP_AGE_S = 1.0
 """Minimum seconds between reloads of the slot map after redirections."""
 
 _ASKED_FOR_MAP = 2
-"""Maximum servers to try before the endpoint; each may take a full timeout."""
+"""Maximum servers to ask for the slot map before the endpoint; each may take a full timeout."""
 
 
 def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> ClusterClient:
@@ -86,7 +86,7 @@ class ClusterClient:
 
     def _owner(self, slot: int) -> Address:
         owners = self._owners or self._read_map()
-        # If no server has this slot, packets in other slots must still work.
+        # If no server has this slot, commands for other slots must still work.
         address = owners[slot] or self._read_map()[slot]
         if address is None:
             raise ClusterDownError("no server has the slot")

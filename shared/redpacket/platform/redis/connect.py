@@ -50,7 +50,7 @@ class Options(TypedDict):
     has_tls: bool
     username: str
     password: str | Callable[[], str]
-    """For a password that changes, a callable that returns it for each new connection."""
+    """Password, or a callable that returns the current password for each new connection."""
     timeout_s: float
     ca_bundle: NotRequired[str]
 
@@ -125,7 +125,7 @@ class Script:
 class SignedTexts:
     """Cached texts with an expiry and a MAC, so that cache access alone cannot forge a text.
 
-    The form is `<until_ms>|<text>|<MAC>`; the MAC also covers the key's name.
+    The format is `<until_ms>|<text>|<MAC>`; the MAC also covers the key's name.
     """
 
     sign: Callable[[str], str]
@@ -167,7 +167,7 @@ class Cache:
             try:
                 return str(self._client.ask("EVALSHA", script.sha, *words))
             except NoScriptError:
-                # SCRIPT LOAD would have to reach the one server that lacks the script.
+                # SCRIPT LOAD has no key that would route it to the server that lacks the script.
                 return str(self._client.ask("EVAL", script.source, *words))
         except RedisError as error:
             self._raise_ours(error, keys)

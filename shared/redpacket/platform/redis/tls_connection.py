@@ -1,4 +1,4 @@
-"""TLS connections, imported only if CACHE_TLS is set."""
+"""TLS connections, imported only if CACHE_URL starts with `rediss:`."""
 
 from __future__ import annotations
 
