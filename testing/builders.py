@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 def a_packet_id(shards: int = 1) -> str:
-    """Return a new id with a valid tag, which the keys of all tests accept."""
+    """Return a new packet id, whose tag is valid under the keys that all tests use."""
     return PUBLISHED_IDS.sign(f"packet-{next(_numbers):015d}", shards)
 
 

@@ -38,8 +38,8 @@ def a_chat(chat_id: str = GROUP, **changes: Any) -> Chat:
 
 @dataclass
 class Loft:
-    """Platform that stores posted messages. It first returns the statuses *answers*; None means no
-    answer.
+    """Platform that stores posted messages. It first answers with the statuses in *answers*, in
+    which None means no answer.
     """
 
     cards: dict[str, list[str]] = field(default_factory=dict)

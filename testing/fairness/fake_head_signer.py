@@ -1,4 +1,4 @@
-"""In-memory key that signs heads of the log."""
+"""In-memory key that signs the public log's heads."""
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

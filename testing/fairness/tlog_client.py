@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class TlogClient:
-    """Client of C2SP signed-note, tlog-checkpoint and tlog-tiles."""
+    """Client for logs in the C2SP formats signed-note, tlog-checkpoint and tlog-tiles."""
 
     def __init__(self, verifier_key: str, http: httpx.Client) -> None:
         self._http = http
@@ -44,7 +44,7 @@ class TlogClient:
         return answer.content
 
     def level(self, level: int, size: int) -> list[bytes]:
-        """Return all hashes of a level."""
+        """Return all hashes at a level of the tree."""
         count = size >> 8 * level
         tiles = [
             self.tile(level, index, min(256, count - 256 * index))

@@ -115,7 +115,7 @@ class Fake:
 
 @dataclass(slots=True)
 class Side:
-    """Provider with its adapters, its counterparty, and the callbacks that it sends."""
+    """Provider: our adapters, the simulated counterparty, and the callbacks that we receive."""
 
     channel: ProviderName
     fake: Fake

@@ -80,7 +80,7 @@ class Cloud(Stack):
 
 
 HOLD_MS = (20, 80)
-"""Milliseconds for which transactions hold their items in the suites, like larger ones on AWS."""
+"""Milliseconds for which transactions hold their items in suites, as large ones do on AWS."""
 
 
 @contextmanager

@@ -260,8 +260,8 @@ def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
 
 
 def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
-    """Return whether a case that was generated to be wrong is wrong, because the library sometimes
-    generates valid ones.
+    """Return whether a case that was generated as invalid is invalid; sometimes the library
+    generates a valid one.
     """
     components = case.meta.components.items() if case.meta else []
     wrong = {location for location, component in components if component.mode.is_negative}

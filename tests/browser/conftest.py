@@ -230,7 +230,7 @@ class Operator:
         return content
 
     def grab(self, sub: str, packet_id: str, nickname: str | None = None) -> dict[str, Any]:
-        """Grab for *sub*, and return the answer."""
+        """Grab a share as *sub*, and return the answer."""
         claims = {"nickname": nickname} if nickname else {}
         answer = self.as_user(sub, **claims).post(f"/packets/{packet_id}/grab", json={})
         content: dict[str, Any] = answer.json()

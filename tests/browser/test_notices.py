@@ -50,7 +50,7 @@ def _happen(operator: Operator, sub: str) -> dict[str, str]:
     put_prize(operator, campaign_id, "tea", title="明前龙井")
     drawn = user.post(f"/campaigns/{campaign_id}/draws", headers={"Idempotency-Key": "notice"})
     assert drawn.json()["outcome"] == "won", drawn.text
-    # The campaign's page opens on its rain.
+    # The campaign's page opens with the rain.
     operator.fund("operator")
     plan_rain(operator, campaign_id, rounds=1, packets=1, total_fen=100)
     winners = f"/admin/campaigns/{campaign_id}/winners"

@@ -278,7 +278,7 @@ class _Scenario:
         for cache_id in self._caches_of(packet):
             reopens_at_ms = self.fake.caches.get(cache_id, {}).get("reopens_at_ms", 0)
             if abs(reopens_at_ms - self.clock.at_ms) < 300:
-                return  # The server's clock may have passed this time.
+                return  # The server's clock may already have passed this time.
         user = self.random.choice("abcdefg")
         moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
             *(self._load, self._close, self._admit, self._take, self._ask, self._outcome),

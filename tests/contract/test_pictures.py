@@ -17,7 +17,7 @@ PICTURE = Picture(b"\xff\xd8\xff\xe0", "image/jpeg")
 
 @dataclass
 class Shelf:
-    """Implementation, and whether it deletes a picture after a day."""
+    """Implementation under test, and a way to see whether it keeps a picture beyond a day."""
 
     pictures: Pictures
     is_kept: Callable[[str], bool]

@@ -298,7 +298,7 @@ class Handlers:
     def hear(
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
     ) -> dict[str, Any]:
-        """Send a request, and return any answer."""
+        """Send a request, and return the answer, whatever its status is."""
         query, key = path.pop("query", None), path.pop("key", None)
         issuer = STACK.values["OperatorIssuer" if scope else "JwtIssuer"]
         claims = {"sub": sub, "iss": issuer, "nickname": f"{sub} of the token"}
@@ -521,7 +521,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     handlers.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
     tokens = {user: handlers.ask("GET /me", user)["user_token"] for user in ("ann", "bob", "cat")}
 
-    # Send a plain packet, whose cache is flushed between two claims.
+    # Send a plain packet, and flush the cache between two claims.
     order = {"kind": "lucky", "total_fen": 300, "count": 3}
     plain, again = (handlers.ask("POST /packets", body=order, key="plain") for _ in range(2))
     assert again == plain
@@ -540,7 +540,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
 
     ends_at_ms = _tell_of_a_rain(handlers, cache)
 
-    # Send a two-step packet to some recipients, which expires before it is empty.
+    # Send a two-step packet that some recipients may claim and that expires before it is empty.
     order = {"kind": "equal", "total_fen": 200, "count": 2, "opening": "two_step"}
     some = {"recipients": [tokens["bob"]], "expires_in_s": 1}
     path = {"packet_id": handlers.ask("POST /packets", body={**order, **some})["packet_id"]}

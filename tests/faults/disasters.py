@@ -42,7 +42,7 @@ RESTORED_AFTER_MS = 20 * 3_600_000
 """Milliseconds from the last call until the tables are restored."""
 
 _LOOKS = 100
-"""Number of moments among which the backup's is chosen."""
+"""Number of times that a schedule looks for a suitable moment for the backup."""
 
 _NO_CALL = {"N": "0"}
 

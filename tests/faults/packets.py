@@ -486,8 +486,8 @@ class PacketSchedule(Schedule):
         }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
-        """Return the wrongly refused users; the packet's page shows each of them the correct
-        state.
+        """Let all users ask; return the wrong refusals. Even then, the page must show owners their
+        shares.
         """
         answers = []
         for packet in self.packets:

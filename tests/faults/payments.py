@@ -3,9 +3,9 @@
 Users pay in and withdraw, for balances and for packets. Providers time out after paying, hide
 payments, refuse them, refund manually, and pay late or twice. One of two providers hangs while the
 other one works; notices come early, twice, in any order, and days later. Functions crash between
-any two calls or stall before the one that pays. Deployments replace them with other limits, without
-a provider, or for another merchant. Treasurers move campaign money (`treasury`). Tables are
-restored, and providers forget (`disasters`).
+any two calls, or stall before the call that pays. Deployments replace the functions with other
+limits, without a provider, or for another merchant. Treasurers move campaign money (`treasury`).
+Tables are restored, and providers forget (`disasters`).
 
 Then the providers' own books and statements are compared with the ledger. The naive control records
 a call only after making it, and uses a new number after a missing answer, or trusts its rows.

@@ -1,4 +1,4 @@
-"""Schedules with continuous reconciliation: it raises no false alarm.
+"""Schedules with continuous reconciliation, which must raise no false alarm.
 
 An export is taken at any moment, with transactions partly visible.
 """

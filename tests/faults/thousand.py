@@ -14,7 +14,7 @@ from testing.faulty import Killed
 
 class Failing:
     """Port or client whose calls fail at random, before or after their effect. *before* and *after*
-    are the probabilities of a timeout, *dies* that of a killed function.
+    are the probabilities of a timeout, and *dies* is that of a killed function.
     """
 
     def __init__(

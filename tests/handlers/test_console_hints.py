@@ -1,4 +1,4 @@
-"""Hints of the console's forms, each compared with the API's behavior."""
+"""Hints in the console's forms, each compared with the API's behavior."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Events of events/ for packets and draws: each has the effect that its name states."""
+"""Events in events/ for packets and draws: each has the effect that its name states."""
 
 import hashlib
 import json

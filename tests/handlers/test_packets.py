@@ -1,4 +1,4 @@
-"""Packets over HTTP, from send to claim; tests/unit has the rules of each step."""
+"""Packets over HTTP, from send to claim; tests/unit tests the rules of each step."""
 
 from typing import Any
 

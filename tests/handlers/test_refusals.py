@@ -68,7 +68,7 @@ ORDERS: list[Changes] = [
     ("recipients", [[], "A" * 40, ["A" * 40] * 101]),
     ("recipients.0", [["guest-1"], ["A" * 40], [1]]),
     ("cover_url", ["https://elsewhere.test/1.png", "http://images.example/1.png"]),
-    # tests/unit/users/test_text.py has the texts that are not plain.
+    # tests/unit/users/test_text.py tests texts that are not plain.
     ("greeting", ["a\x00b", "a\u202eb", "恭" * 51, "👍" * 51, "e\u0301\u0323" * 51]),
     ("greeting", ["e" + "\u0301" * 400, "a\ud83d", 8, None, ["恭喜"]]),
 ]
@@ -319,7 +319,7 @@ def test_a_subject_that_cannot_be_a_user_id_is_refused(a_user: MakeUser, subject
 
 @pytest.mark.parametrize("packet_id", [UNKNOWN_PACKET, "A" * 22, "%7Bpacket%7D", "A" * 21 + "%00"])
 def test_an_unknown_packet_is_not_found(operator: HttpUser, packet_id: str) -> None:
-    """tests/unit/packets/test_packet_id.py has all other forms."""
+    """tests/unit/packets/test_packet_id.py tests all other forms of ids."""
     answers = [
         operator.grab(packet_id),
         operator.http.get(f"/packets/{packet_id}"),

@@ -1,4 +1,4 @@
-"""Refused requests of operators, which leave no row in the audit log."""
+"""Operators' refused requests, which leave no row in the audit log."""
 
 from typing import Any
 

@@ -87,7 +87,7 @@ def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def frozen_cache(cache: redis.Redis) -> Interruption:
-    """Hang the cache: connections stay open without answers."""
+    """Return a way to hang the cache: connections stay open without answers."""
 
     @contextmanager
     def freeze() -> Iterator[None]:
@@ -103,7 +103,7 @@ def frozen_cache(cache: redis.Redis) -> Interruption:
 
 @pytest.fixture
 def paused_payouts(stack: Stack) -> Interruption:
-    """Stop deliveries from the queue to the payout function."""
+    """Return a way to stop deliveries from the queue to the payout function."""
     functions = stack.aws("lambda")
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Events of events/ for payments: each has the effect on the deployed functions that its name
+"""Events in events/ for payments: each has the effect on the deployed functions that its name
 states.
 """
 

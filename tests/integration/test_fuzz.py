@@ -8,7 +8,7 @@ SEED = 1
 
 
 def test_every_answer_to_a_fuzzed_request_matches_the_contract(stack: Stack) -> None:
-    from testing.platform.fuzz import Fuzz  # A slow import, kept out of collection.
+    from testing.platform.fuzz import Fuzz  # This slow import would delay collection.
 
     with Fuzz(stack, SEED) as fuzz:
         report = fuzz.run(CASES)

@@ -150,7 +150,7 @@ def test_a_change_of_stock_applies_once_for_its_key(sponsor: HttpUser, made: Mak
     assert all(each == told[0] for each in told)
     assert (told[0]["total"], told[0]["version"]) == (5, 2)
     assert sponsor.balance_fen() == FUNDS_FEN - 500
-    # The key is refused for another body and another prize, and a missing key is refused.
+    # The key is refused for another body or another prize, and a missing key is refused.
     for refused in (
         _add_stock(sponsor, campaign_id, "cash", 4, key),
         _add_stock(sponsor, campaign_id, "pen", 3, key),

@@ -1,4 +1,4 @@
-"""Refusals by the gateway and its own parsing; tests/handlers has the handlers' refusals."""
+"""Refusals by the gateway and its own parsing; tests/handlers tests the handlers' refusals."""
 
 import time
 import uuid

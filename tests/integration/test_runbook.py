@@ -29,8 +29,8 @@ INDEX = RUNBOOK / "README.md"
 def operators_terminal(
     stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield a folder like a clone with `redpacket` installed, and the environment of its shell. Its
-    `make` is the clone's own, and ends each drill after a second.
+    """Yield a folder like a clone with `redpacket` installed, and the environment of its shell. The
+    folder's `make` runs in the clone, and ends each drill after a second.
     """
     folder = tmp_path_factory.mktemp("clone")
     commands = folder / ".local" / "bin"

@@ -122,7 +122,7 @@ def test_each_handler_starts_with_the_resolved_variables(resolved: dict[str, Any
     for name in resolved:
         started = _start(resolved, name, events[name])
 
-        # No payment has the number in the event of OrderFunction.
+        # No payment has the number that OrderFunction's event names.
         is_started = started.returncode == 0 or "PaymentNotFound" in started.stderr
         assert is_started, (name, started.stderr[-2_000:])
         assert "SettingMissing" not in started.stdout, name

@@ -151,7 +151,7 @@ _STREAM = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator
 
 
 def _sources(stack: Stack) -> Iterator[tuple[str, bool]]:
-    """Lambda Developer Guide, "Execution role permissions" of queues and of DynamoDB streams.
+    """Lambda Developer Guide, "Execution role permissions" for queues and for DynamoDB streams.
 
     "Configuring destinations for failed invocations": the function's role sends to the queue.
     """

@@ -34,7 +34,7 @@ NEVER_CHANGED = {
 
 
 def _replacing(kind: str) -> set[str]:
-    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # A slow import, kept out of collection.
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # This slow import would delay collection.
 
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
     paths = [

@@ -261,7 +261,7 @@ def test_only_sends_call_lambda_and_only_a_function_without_routes() -> None:
         if any(action.startswith("lambda:") for action in grant.actions)
     ]
     assert on_lambda == [("SendFunction", ("OrderFunction.Alias",))]
-    # A route trusts the caller in its event, so only API Gateway may create one.
+    # A route trusts the caller that its event names, so only API Gateway may create the event.
     assert "OrderFunction" not in _routes().values()
     assert _handler("order").operations == {}
 

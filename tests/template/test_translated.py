@@ -84,7 +84,7 @@ def test_changed_functions_are_published(change: Change, published: set[str]) ->
 
 
 def test_a_changed_parameter_value_alone_is_not_published() -> None:
-    # So `make deploy` writes RELEASE. Remove this once SAM publishes such changes.
+    # Therefore, `make deploy` writes RELEASE. Remove RELEASE once SAM publishes such changes.
     assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 

@@ -1,4 +1,4 @@
-"""Approvals with altered rows: applying one pays exactly the shown amount, or nothing."""
+"""Approvals with altered rows: applying one moves exactly the amount that is shown, or nothing."""
 
 import json
 from dataclasses import asdict, replace

@@ -1,4 +1,4 @@
-"""Model of bench/settle.py: its time, its limits, and a control that misses the bound."""
+"""Model in bench/settle.py: virtual time, limits, and a control that misses the bound."""
 
 from collections.abc import Callable
 from itertools import pairwise

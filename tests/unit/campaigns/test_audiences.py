@@ -1,4 +1,4 @@
-"""Audience of a campaign: a list of users, and claims in their tokens."""
+"""Audience of a campaign: a list of users, or claims in users' tokens."""
 
 from dataclasses import replace
 from typing import Any

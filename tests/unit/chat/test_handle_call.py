@@ -66,7 +66,7 @@ def test_two_concurrent_deliveries_of_a_command_send_once_and_count_once(loft: C
     deliveries = [lambda: loft.write("ann", text, message="w-0")]
 
     def find_nothing(_: Request) -> None:
-        """Answer before the other delivery, which overtakes this one."""
+        """Find no earlier packet; then the other delivery overtakes this one."""
         if deliveries:
             deliveries.pop()()
 

@@ -1,4 +1,4 @@
-"""Events of Lark, its signature and encryption, and the calls of its connector."""
+"""Lark's events with their signature and encryption, and the Lark connector's calls."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Updates of Telegram, and the calls of its connector."""
+"""Telegram's updates, and the Telegram connector's calls."""
 
 import json
 from dataclasses import replace

@@ -25,7 +25,7 @@ EMPTY = _ok(items=[], next=None)
 
 
 class Counted:
-    """SQS, CloudWatch and Lambda with given messages, alarms and idle functions."""
+    """Clients for SQS, CloudWatch and Lambda, with given messages, alarms and idle functions."""
 
     def __init__(
         self,

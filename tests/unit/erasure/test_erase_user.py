@@ -134,7 +134,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     assert ending
     assert ending.status is AuthorizationStatus.CLOSING
     assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == [consent.number]
-    # The sweep ends the consent at the provider by its number.
+    # The sweep ends the consent at the provider.
     town.sweep()
     assert town.gateway.consents[consent.number].state == "closed"
 
@@ -517,7 +517,8 @@ def test_names_in_use_are_kept(town: PaymentSystem, *, is_agreed: bool) -> None:
     payment = town.start("ann", 100)
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
-    # Both began after the account was found empty. The rows named "gone" do not exist.
+    # The payment and the withdrawal began after the account was found empty. The rows named "gone"
+    # do not exist.
     rows = OutsideRows(
         [payment, replace(payment, number="gone")],
         [withdrawal, replace(withdrawal, withdrawal_id="gone")],

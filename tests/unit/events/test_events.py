@@ -427,7 +427,7 @@ def test_events_of_a_disabled_webhook_are_sent_after_it_is_enabled(
     _turn(events, is_on=True)
     events.retry()
 
-    # Events created while it was disabled are not sent.
+    # Events that were created while the webhook was disabled are not sent.
     assert len(receiver.seen) == 5
 
 

@@ -146,7 +146,7 @@ def test_a_mirror_follows_payments_and_their_refunds() -> None:
     payments.refund(in_parts, 300)
     # The second transaction of a number is refunded and never credited.
     payments.pay_again(payments.pay_in("user", 70))
-    # A user without the money owes the refund.
+    # A user who no longer has the money owes the refund.
     owed = payments.pay_in("poor", 900)
     payments.withdraw("poor", 800)
     payments.refund(owed, 900)

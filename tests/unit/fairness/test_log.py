@@ -447,7 +447,7 @@ def test_an_overwritten_commitment_gets_no_second_entry_and_is_reported(
     assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash
     told = [difference.what for difference in system.differences_of_log()]
     assert told == ["entry 0"]
-    # The verifier rejects a log with both, for either id.
+    # The verifier rejects a log that lists the entry twice, also under another id.
     page = system.page(log_pages.entries_page)
     twice = {**page["items"][-1], "id_hash": id_hash}
     assert verified(tmp_path, {**page, "items": [*page["items"][:-1], twice]}) == 1

@@ -393,7 +393,7 @@ def test_a_command_looks_for_an_event_in_the_log_of_a_function_that_counts_it() 
 _ONLY_AWS = re.compile(
     r"redpacket logs api|aws elasticache|--namespace AWS/|put-function-concurrency"
 )
-"""Commands that a local stack cannot run, or answers without a line."""
+"""Commands that a local stack cannot run, or that print no line on it."""
 
 
 def test_each_block_of_the_runbook_that_needs_aws_says_so() -> None:

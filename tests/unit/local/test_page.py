@@ -35,7 +35,7 @@ class Visitor:
             async with httpx.AsyncClient(transport=self._transport, base_url="http://x") as client:
                 return await client.request(method, path, headers=headers)
 
-        # Run it in its own thread, because Playwright has a running loop in the tests' thread.
+        # Use a separate thread, because Playwright runs an event loop in the tests' thread.
         with start_blocking_portal() as portal:
             return portal.call(fetch)
 

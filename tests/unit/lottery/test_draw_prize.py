@@ -716,7 +716,7 @@ LIES: list[dict[str, Any]] = [
     {"day_no": 4},
     {"snapshot_version": 9},
 ]
-"""Outcomes that no snapshot of the test allows: a cup is won, with 5 in total and 3 a day."""
+"""Outcomes that the test's snapshot does not allow: it has 5 cups, 3 of them a day."""
 
 
 @pytest.mark.parametrize("is_stubborn", [False, True])

@@ -1,4 +1,4 @@
-"""Unit count of a prize with hundreds of thousands of wins."""
+"""Count of a prize's won units, even after hundreds of thousands of wins."""
 
 from dataclasses import replace
 from typing import Any

@@ -25,7 +25,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 
 @dataclass
 class ClaimPorts:
-    """A store, its copy, and processes that read them."""
+    """Switch store, the copy of it, and processes that read both."""
 
     clock: fakes.FakeClock = field(default_factory=fakes.FakeClock)
     logger: fakes.FakeLogger = field(default_factory=fakes.FakeLogger)

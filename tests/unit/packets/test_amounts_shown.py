@@ -1,4 +1,4 @@
-"""Amounts that a sender hides until the end: no earlier answer has them, every later one does."""
+"""Amounts that a sender hides until the end: no answer shows them earlier, and all do later."""
 
 import hashlib
 import json

@@ -413,8 +413,8 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
         packet_lists = batches(packets(*counts))
         return [[packet.terms.count for packet in batch] for batch in packet_lists]
 
-    # Two packets of 24 shares need 2 x 49 operations, and the balance makes 99; one more share
-    # would make 101.
+    # Two packets of 24 shares need 2 x 49 operations, and the balance update makes 99; one more
+    # share would make 101.
     assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
     assert sizes(24, 24) == [[24, 24]]
     assert sizes(25, 24) == [[25], [24]]

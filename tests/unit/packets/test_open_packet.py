@@ -232,7 +232,7 @@ def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemory
 
 def test_the_exact_phrase_uses_up_no_attempts_of_the_packet(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
-    for number in range(30):  # Most of them find all places taken.
+    for number in range(30):  # Most of these users find all places taken.
         with suppress(errors.RateLimited):
             system.grab_or_enter(packet, f"user-{number}", "恭喜发财")
 

@@ -47,7 +47,8 @@ def test_a_state_is_short(split: Split) -> None:
     usual = some_terms(20_000, 10, split=split, share_fen_max=20_000)
     longest = some_terms(10**10, 100, split=split, share_fen_min=100, unit_fen=100)
 
-    # A longer value would make Valkey store the hash unpacked. The server's life adds five bytes.
+    # A longer value would make Valkey store the hash unpacked. The id of the server's life
+    # (lib/life) adds five bytes.
     assert len("O" + HEADS.write(KEY, usual, 10, 2 * MONTH_MS, "!")) + 5 <= 64
     assert len("O" + HEADS.write(KEY, longest, 7, 2 * MONTH_MS, "!?")) <= 72
 

@@ -138,7 +138,7 @@ def test_terms_are_refused_only_if_no_amounts_exist(terms: Terms) -> None:
 
 @given(legal_terms())
 def test_the_same_terms_give_the_same_shares(terms: Terms) -> None:
-    # Twenty other seeds evict the terms from the small cache of computed splits.
+    # The splits of other seeds evict this one from the cache of complete splits.
     first = list(amounts_fen(terms))
     for other in range(20):
         amounts_fen(replace(terms, seed=other.to_bytes(SEED_BYTES, "big")))

@@ -23,7 +23,7 @@ from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
 EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
-"""Milliseconds of a 55 s sweep without the time for its last chunk."""
+"""Milliseconds that a 55-second sweep has, without the time for its last chunk."""
 
 
 class _Slow:

@@ -1,4 +1,4 @@
-"""Answers of a host's wallet that do not belong to the call."""
+"""Answers from a host's wallet that do not belong to the call."""
 
 import json
 import time

@@ -110,7 +110,7 @@ def test_one_of_two_concurrent_requests_orders(town: PaymentSystem) -> None:
     assert town.repository.begin_order(payment, now_ms)
     assert not town.repository.begin_order(payment, now_ms)
     assert town.paid(payment).ordered_at_ms == now_ms
-    # A request that read the payment earlier does not order it.
+    # A request that read the payment earlier does not send the order again.
     town.gateway.is_away = False
     town.system.pass_time(10_000)
     assert not prompt_payment(payment, ports=town.payments).prompt

@@ -54,7 +54,7 @@ TRANSFERRED = {
 
 
 class AnswersOnce:
-    """Client with one answer to every call."""
+    """Client that gives the same answer to every call."""
 
     def __init__(self, status: int, body: Mapping[str, Any], file: bytes = b"") -> None:
         self.merchant = MERCHANT
