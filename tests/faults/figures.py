@@ -8,11 +8,11 @@ from pathlib import Path
 BEGIN, END = "<!-- faults-real:begin -->", "<!-- faults-real:end -->"
 
 LEGEND = """\
-**Faults** are injected into processes and queue messages; for "send" they are repeats. **Repairs**
+**Faults** are injected into processes and queue messages; for "send" they are retries. **Repairs**
 are shares that the cache assigned wrongly and the ledger corrected. **Naive** counts violations by
-the control, which answers after the cache alone, or checks and writes in separate steps. **Back
-after** is the median and longest time from the end of a fault until a user claimed a new share; for
-"failover" it counts from the moment when the cache's name led to the replica. Written by
+the control, which responds before the ledger write, or checks and writes in separate steps. **Back
+after** is the median and longest time from the end of a fault until a user claims a new share; for
+"failover" it starts when the cache's name resolves to the replica. Written by
 `make faults-real`.
 """
 
