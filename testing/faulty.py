@@ -144,8 +144,8 @@ class FaultyDynamo:
         self._wire = wire
 
     def query(self, **arguments: Any) -> Any:
-        # A sweep reads many partitions of a list, and a comparison of statements many lines of a
-        # day.
+        # Sweeps query many partitions of a list, and statement comparisons query many of a day's
+        # lines.
         pk = arguments["ExpressionAttributeValues"].get(":pk", {"S": ""})["S"]
         is_one_of_many = arguments.get("IndexName") == "by_work" or pk.startswith("outside#")
         if is_one_of_many and self._wire.is_spared(WORK_SHARDS):

@@ -560,7 +560,7 @@ class InMemorySystem:
     def _exported(self, run: Run, database: str) -> Duck:
         """Return DuckDB with an export of all tables, or of the changes since the export's base."""
         kept = {run.base, self.last_run.get("database"), self.duck and self.duck.database}
-        # Another run's first result may be the base of its second export.
+        # A run's first result may be the base of that run's second export.
         kept |= {*list(self._exports)[-_EXPORTS_KEPT:]}
         for old in self._exports.keys() - kept:
             del self._exports[old]

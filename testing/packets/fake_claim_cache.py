@@ -26,7 +26,9 @@ _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTE
 
 
 def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
-    """Return whether the cache decided without its clock, on which reopening also depends."""
+    """Return whether the cache's clock cannot change the answer; reopening also depends on the
+    clock.
+    """
     reopens = seen.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "O"
     return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
 
@@ -110,7 +112,7 @@ class FakeShards:
         return AdmitOutcome(AdmitStatus.ADMITTED, ends.setdefault(user_id, now_ms + life_ms))
 
     def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
-        """Return the answer if the user has no share."""
+        """Return the outcome of a grab that takes no share, or None if the grab may take one."""
         claim_cache = self.caches.get(packet_id) or self._a_claim_cache()
         terms, now_ms = claim_cache["terms"], self.clock.now_ms()
         if not terms:

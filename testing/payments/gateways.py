@@ -245,7 +245,7 @@ class WeChatSide(Side):
         return HttpClient(self.fake.url + path, call_ms_max=CALL_MS_MAX, allows_private=True)
 
     def js_sdk(self, app_secret: str = "") -> JsSdk:
-        """Return a signer of addresses at https://page.example."""
+        """Return the JS-SDK signer for page addresses at https://page.example."""
         merchant = replace(self.merchant, app_secret=app_secret or self.merchant.app_secret)
 
         return JsSdk(merchant, "https://page.example/to", self._outgoing, self.now_ms)

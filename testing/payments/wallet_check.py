@@ -2,8 +2,8 @@
 
 `make wallet-check URL=http://127.0.0.1:18999/wallet` runs the scenarios of `tests/contract` on that
 wallet. If a scenario needs an action by a person, the check calls `POST /_fake/pay` and the
-simulator's other controls at the wallet's own host. If the wallet lacks such a control, the
-scenario is not checked.
+simulator's other controls at the wallet's own host. If the wallet lacks the control, the scenario
+is not checked.
 """
 
 from __future__ import annotations

@@ -369,7 +369,9 @@ def _only(named: dict[str, str], wanted: dict[str, Any]) -> dict[str, str]:
 
 
 def _whole(value: Any) -> Any:
-    """Write whole floats as integers: JSON schema accepts 2.0 as 2, and money does not."""
+    """Write whole floats as integers, because JSON Schema accepts 2.0 as one, but the API
+    does not.
+    """
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() else value

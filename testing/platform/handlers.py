@@ -31,7 +31,7 @@ APPROVAL_FEN = read_template()["Parameters"]["ApprovalFen"]["Default"]
 
 _VARIABLES = {
     **VARIABLES,
-    # Use the default on AWS. Local stacks raise it, so that commands need no approval.
+    # Use the default on AWS. Local stacks raise the limits, so that commands need no approval.
     "APPROVAL_FEN": APPROVAL_FEN,
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,

@@ -12,7 +12,7 @@ import redpacket
 from redpacket.containers import Containers
 
 _BY_CONTAINER = ("packets", "campaigns")
-"""Containers whose `repository` tests call by the container's name."""
+"""Containers whose `repository` is a member with the container's name."""
 
 
 def _members() -> dict[str, tuple[str, str]]:

@@ -217,7 +217,7 @@ class Operator:
         return str(self._post(client, "/packets", wanted)["packet_id"])
 
     def _post(self, client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Post *body*, and retry while the answer is 503: the same key has no second effect."""
+        """Post *body*, and retry while the answer is 503; the same key prevents a second effect."""
         key = {"Idempotency-Key": uuid.uuid4().hex}
         answer = client.post(path, json=body, headers=key)
         for _ in range(10):

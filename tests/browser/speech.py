@@ -27,7 +27,7 @@ def fake_speech_recognition(page: Page) -> None:
 
 
 def fake_js_sdk(page: Page) -> None:
-    """Serve a JS-SDK that accepts any signature and recognizes 新年快乐. Call it before
-    the page opens, because the page loads the JS-SDK at once for its share card.
+    """Serve a JS-SDK that accepts any signature and recognizes 新年快乐. Call this function
+    before opening the page, because the page loads the JS-SDK at once for its share card.
     """
     page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=_JS_SDK))

@@ -75,7 +75,7 @@ class Worker:
 
     def __init__(self, cache_port: int, queue_url: str) -> None:
         self._queue_url = queue_url
-        # Created once, as in a warm worker; nothing connects before the fork.
+        # The client is created once, as in a warm worker, and does not connect before the fork.
         self._cache = connect(
             HOST, cache_port, has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
         )

@@ -196,7 +196,7 @@ def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
         for do in ("sweep", "settle", "settle"):
             answer = workers.run_to_death(do) if round_no < 12 else workers.run(do=do)
             killed.extend([answer] * answer["is_killed"])
-    # A message of a killed worker returns after the visibility timeout.
+    # A killed worker's message is visible again after the visibility timeout.
     for round_no in range(24, 60):
         workers.ahead_ms = ahead_ms + round_no * 60_000
         for _ in range(20):

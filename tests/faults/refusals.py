@@ -29,7 +29,7 @@ from testing.fakes import FakeDynamo, Item
 from tests.faults.process import SKEW_MAX_MS
 
 BOUND_MS = 60_000
-"""Milliseconds after the last failover, flush or edit until wrong refusals of a grab end."""
+"""Milliseconds after the last failover, flush or edit in which a grab may be refused wrongly."""
 
 PASSES = (PacketEmptied, PacketExpired, QuotaExhausted, CampaignPaused, PacketNotStarted)
 """Refusals that may be wrong for a while; any other wrong refusal fails at once."""

@@ -47,7 +47,7 @@ INDEX_LAGS_MS = (0, 0, 300, 3_000, 20_000)
 REPLICA_LAGS_MS = (0, 100, 1_000)
 
 SWEEPS_MS = (1_000, 8_000, 50_000, 50_000)
-"""Milliseconds until a sweep must stop. The shortest ones end before or in the grace period."""
+"""Milliseconds until a sweep must stop. The shortest sweeps stop before or in the grace period."""
 
 BOUND_MS = 20 * 60_000
 """I8: milliseconds after the last fault within which everything is settled and closed."""

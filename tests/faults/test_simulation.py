@@ -44,7 +44,7 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
 
 
 # Few packet schedules refuse an owner for a while, and few payment schedules return a paid
-# transfer. These seeds are followed by some that do.
+# transfer. The seeds below lead to some schedules that do.
 @pytest.mark.parametrize(("of", "seed"), [(PACKETS, 5001), (DRAWS, 1), (PAYMENTS, 2001)])
 def test_faults_conserve_every_fen_and_prize(of: str, seed: int) -> None:
     some: list[Any] = []

@@ -29,7 +29,7 @@ REFUSES, LOSES_ITS_ANSWER = 0.05, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Events at both receivers: at the end, and at the working one while the other was down."""
+    """Counts of the events: at both receivers in the end, and at the working one before that."""
 
     claims: int
     events: int

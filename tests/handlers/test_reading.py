@@ -593,7 +593,7 @@ def test_account_history_shows_credits_and_debits_newest_first_in_pages(
             query["cursor"] = page["next"]
         assert [item for items in pages for item in items] == book["items"]
         assert len(pages) == -(-3 // limit)
-    # Another user's cursor still lists the caller's own history.
+    # With another user's cursor, the answer still lists the caller's own history.
     cursor = user.http.get("/me/transfers", params={"limit": 1}).json()["next"]
     shown = poor.http.get("/me/transfers", params={"cursor": cursor}).json()["items"]
     assert {item["amount_fen"] for item in shown} <= {5}

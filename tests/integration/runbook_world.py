@@ -130,7 +130,7 @@ class World:
             schedules.disable_rule(Name=rule["Name"])
 
     def alter_journal(self) -> str:
-        """Change a row of the audit log and change it back; return its position."""
+        """Change a row of the audit log and change it back; return the row's sort key."""
         dynamodb, table = self.stack.aws("dynamodb"), self.stack.outputs["JournalTable"]
         (row,) = dynamodb.scan(TableName=table, Limit=1)["Items"]
         dynamodb.put_item(TableName=table, Item={**row, "altered": {"S": "x"}})

@@ -529,7 +529,7 @@ def test_failed_work_waits_where_an_alarm_counts_it(name: str) -> None:
     ]
 
     assert {"Fn::GetAtt": [name, "QueueName"]} in watched
-    # A dead letter keeps the time of its first send.
+    # A dead letter keeps the time at which it was first sent.
     assert queues[name]["MessageRetentionPeriod"] == 14 * DAY_S
     if name.endswith("Dlq"):
         source = queues[name.replace("Dlq", "Queue")]

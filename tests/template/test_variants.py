@@ -121,8 +121,8 @@ ENDPOINTS = {
     )
     for region in regions
 }
-"""Services in `aws ec2 describe-vpc-endpoint-services` and the AWS CDK. In China, the names of SQS
-and Lambda have an additional prefix, and both gateways have none.
+"""Services in `aws ec2 describe-vpc-endpoint-services` and the AWS CDK. In China, the names for SQS
+and Lambda have an additional prefix, and those of gateway endpoints do not.
 """
 
 
@@ -366,7 +366,7 @@ def test_names_for_elasticache_and_cognito_are_lowercase_and_specific_to_the_sta
     # The name must not contain the stack's name, which has capital letters here.
     assert set(names) <= {"redpacket-51af3dc0", "redpacket-readers-51af3dc0"}
     for user in users:
-        # IAM requires both to be equal.
+        # IAM authentication requires both to be equal.
         assert user["UserName"] == user["UserId"]
         assert user["AuthenticationMode"] == {"Type": "iam"}
         assert "Passwords" not in user

@@ -256,7 +256,7 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
     # These poll the queues of payouts, notices and deliveries. Reading streams is free.
     assert standing.queue_pollers == 15
     assert statement["endpoint"] == pytest.approx(730 * 0.01)
-    # Each of these alarms costs one metric, with or without a notification topic.
+    # These alarms exist even without a notification topic, and each costs one metric.
     assert statement["alarms"] == pytest.approx(0.8)
     assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334

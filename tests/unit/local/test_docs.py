@@ -46,7 +46,7 @@ INDEX, REHEARSAL = RUNBOOK / "README.md", RUNBOOK / "rehearsal.md"
 _WORDS_MAX = 2_000
 """Maximum number of words on a page."""
 
-# Whole words between backticks, outside code blocks.
+# Patterns for code blocks, shell commands, quoted words, links and headings.
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _EACH = re.DOTALL | re.MULTILINE

@@ -1,4 +1,4 @@
-"""Drills: each causes one fault in a running program, and ends it."""
+"""Drills: each causes one fault in a running program, and then ends the fault."""
 
 import subprocess
 import sys

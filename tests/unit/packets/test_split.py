@@ -210,7 +210,7 @@ def test_the_canonical_form_and_the_commitment_never_change() -> None:
     terms = some_terms(1000, 5, seed=bytes(range(16)))
 
     assert str(terms) == ("rp1,double_mean,1000,5,1,20000,1,AAECAwQFBgcICQoLDA0ODw")
-    # Other programs computed both: sha256sum, and an independent split in JavaScript.
+    # sha256sum computed this commitment, and an independent JavaScript program the amounts.
     assert terms.commitment == "d417575cfd5d1164837203d8a1fc9e9d7355a083805df9cc2b6a054c94c3575b"
     assert list(amounts_fen(terms)) == [67, 17, 863, 28, 25]
 

@@ -218,7 +218,7 @@ def test_a_restored_withdrawal_is_canceled_though_it_was_paid(town: PaymentSyste
     withdrawal = town.withdraw("user", 300)
     rows = town.system.dynamo.rows()
     _pay_out(town)
-    # Restore all rows without the tool that lists the withdrawal for a query.
+    # Restore all rows, but not with the tool that schedules a query of the withdrawal.
     town.system.dynamo.hold(rows)
     town.system.pass_time(GIVEN_UP_AFTER_MS)
 

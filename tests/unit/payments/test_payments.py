@@ -398,7 +398,7 @@ def _mark(town: PaymentSystem, user: str, key: str = "key") -> None:
 
 def test_campaign_money_funds_no_private_packet_with_another_one_open(town: PaymentSystem) -> None:
     _mark(town, "chest")
-    # Deployments before 1.0 let such an account send unpaid packets.
+    # Deployments before 1.0 let an account with the mark send unpaid packets.
     town.system.row("accounts", keys.account("user:chest"))["open_count"] = {"N": "1"}
     order = an_order("chest", key="private", total_fen=1_000, count=1)
 

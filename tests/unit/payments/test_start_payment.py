@@ -176,7 +176,7 @@ def _start_and_die(town: PaymentSystem, monkeypatch: pytest.MonkeyPatch) -> Paym
     return payment
 
 
-# A send that is killed just after the packet's row.
+# A send that is killed just after it wrote the packet's row.
 
 
 def test_the_payment_of_an_interrupted_send_begins_on_request(

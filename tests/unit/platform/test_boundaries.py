@@ -168,7 +168,7 @@ def test_a_missing_transfer_is_over_to_the_millisecond(stop: Stop, verdict: Next
 
 @pytest.mark.parametrize("stop", [None, *Stop])
 def test_a_missing_transfer_proves_nothing_from_the_horizon_on(stop: Stop | None) -> None:
-    # A late lease must not extend the horizon: the first call may be as old as the number.
+    # A late lease must not extend the horizon: the first call may be as old as the transfer number.
     bounds = SETTLING_MS, 10 * SETTLING_MS
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS + 5 * SETTLING_MS)
     forgotten_ms = NOW_MS + 10 * SETTLING_MS - CLOCKS_DIFFER_MS
@@ -400,7 +400,7 @@ def test_a_returned_payment_is_not_returned_again(town: PaymentSystem) -> None:
     town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
-    town.gateway.is_away = True  # A call would fail, so these returns make none.
+    town.gateway.is_away = True  # A call would fail from here on, so no call is made.
     for transaction_id in (due.transaction_id, "unknown"):
         return_payment(number, transaction_id, ports=town.payments)
 

@@ -247,7 +247,7 @@ def test_every_object_is_strict() -> None:
 
 
 def test_a_route_declares_its_callers() -> None:
-    """Users are the default; operations/test_roles.py has the roles of operators."""
+    """Users are the default callers; operations/test_roles.py tests the roles of operators."""
     admin = [{"user": ["hongbao/admin"]}]
     for key, operation in ROUTES:
         security = operation.get("security")

@@ -194,7 +194,8 @@ def test_every_member_can_be_built_over_stand_ins(
     secret = secrets_of_gateways.__getitem__
 
     for name in BUILT:
-        # Each member gets a new container, because it must not depend on earlier members.
+        # Each member is built in a new process, because it must not depend on members built
+        # earlier.
         process = Process(settings=given, clock=system.clock, secret=secret)
         assert getattr(process, name) is not None, name
 

@@ -140,7 +140,7 @@ CHANGES: list[tuple[str, Any, dict[str, str] | None, Rules]] = [
         {"amount_fen": "7777"},
         {*((f"I{rule}", P) for rule in (1, 2, 3, 4)), ALL},
     ),
-    # The settlement has another time than its entry and its receipt.
+    # The settlement time differs from the time in the entry and in the receipt.
     (
         "shares",
         lambda p: packet_keys.share(p, 1),
