@@ -139,7 +139,7 @@ SECRETS = {
     STACK.arn("WebhookKeys"): json.dumps({"1": "w" * 64}),
     STACK.values["WeChatIssuerSecretArn"]: IssuerKeys.new(0).text(),
 }
-"""Secrets that functions read. The providers in memory have none."""
+"""Secrets that functions read. The in-memory providers have no secrets."""
 
 
 @dataclass
@@ -605,7 +605,7 @@ def _lose_messages(handlers: Handlers, order: dict[str, Any]) -> None:
 
 
 def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
-    """Shorten a campaign with a packet; return when both end."""
+    """Shorten a campaign with a packet; return the time at which both end."""
     handlers.ask(
         "POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE
     )
@@ -710,7 +710,8 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.follow_notices()
     path = {"payment_id": number}
     assert handlers.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
-    # Pay the same number again, which is returned, and refund a part in the provider's console.
+    # Pay again, so that the second transaction is returned; refund a part in the provider's
+    # console.
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     handlers.ask("POST /gateway/wechat/callback", body=callback)

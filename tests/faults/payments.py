@@ -792,8 +792,8 @@ class PaymentSchedule(Schedule):
         ]
 
     def _check_settings(self, facts: OutsideFacts) -> None:
-        """Check I9: the highest deployed limit is not exceeded; and I10: one cause is paid out
-        once.
+        """Check I9 (no user exceeds the highest deployed limit) and I10 (each cause is paid out
+        once).
         """
         limits = [setup.settings.limits for setup in self.setups]
         at_most = max(limit.count_max for limit in limits), max(limit.fen_max for limit in limits)

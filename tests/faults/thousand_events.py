@@ -129,7 +129,7 @@ class Town:
         return len(messages) - len(self.down.seen) - len(self.live.seen)
 
     def heal(self) -> None:
-        """Let the receiver recover, and some hours pass."""
+        """Let the receiver recover, and let some hours pass."""
         self.fail(self.down)
         for _ in range(30):
             self.run_functions()

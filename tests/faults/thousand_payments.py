@@ -143,7 +143,9 @@ class Town:
             payments.system.pass_time(30_000)
 
     def heal(self) -> list[Difference]:
-        """End all faults, let a day pass, compare its statement, and return the differences."""
+        """End all faults, let a day pass, compare the day's statement, and return the
+        differences.
+        """
         for each in (self.tables, *self.gates):
             each.is_over = True
         self.payments.system.pass_time(_DAY_MS)

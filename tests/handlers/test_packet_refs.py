@@ -1,4 +1,6 @@
-"""Packet references for operators: they allow no claims, and no ends without the permission."""
+"""Packet references for operators: they allow no claims, and early ends only with the
+permission.
+"""
 
 import json
 from typing import Any

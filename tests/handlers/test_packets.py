@@ -186,7 +186,7 @@ def test_a_passphrase_is_checked_and_never_shown(a_user: MakeUser, sender: HttpU
 
 
 def test_a_sender_who_is_too_fast_gets_a_retry_delay(sender: HttpUser) -> None:
-    # The request is counted before it is parsed, so an invalid body costs no money.
+    # Requests are counted before they are parsed, so invalid bodies suffice and cost no money.
     answers = [sender.post("/packets", {}) for _ in range(310)]
 
     refused = [answer for answer in answers if answer.status_code == 429]

@@ -83,7 +83,7 @@ def test_the_proof_of_an_exclusive_packet_is_shown_to_no_stranger(system: InMemo
 
     for viewer in ("ann", "sender"):
         assert _read(system, packet.packet_id, viewer).terms == packet.terms
-    # A stranger does not learn whether a proof exists, or its size.
+    # A stranger does not learn whether a proof exists, or how large it is.
     for packet_id in (packet.packet_id, open_yet.packet_id, "p" * 22):
         with pytest.raises(PacketNotFound):
             _read(system, packet_id, "eve")
