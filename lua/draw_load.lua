@@ -41,7 +41,7 @@ else
   rules = string.match(old, '^(.*),%d+,%d+$')
   version = known.version
 end
--- Two loads in one millisecond get different revisions, and a load after an eviction repeats no old revision.
+-- Every load gets a new revision, even after an eviction or within the same millisecond as another load.
 local revision = math.max(known.revision + 1, now)
 redis.call('HSET', cache_key, '#', string.format('%s,%d,%.0f', rules, version, revision))
 

@@ -43,7 +43,7 @@ redis.call('HDEL', day_key, 'd:' .. draw_id)
 
 local won = is_won and redis.call('HGET', winners_key, user_id)
 if won then
-  -- Search for plain text: a prize's id may have characters that are special in patterns.
+  -- Search for plain text, because a prize id may contain characters that are special in Lua patterns.
   local place = string.find(won, ',' .. prize_id .. ',', 1, true)
   if place then
     won = string.sub(won, 1, place) .. string.sub(won, place + #prize_id + 2)

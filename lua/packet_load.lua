@@ -53,7 +53,7 @@ redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
 redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
 
 if packet then
-  -- <offered_ms> is a remaining life of the key, so it grows if the key's life was extended.
+  -- <offered_ms> is a remaining life of the key, so it grows with the key's life.
   if packet.offered_ms ~= '' then
     packet.offered_ms = packet.offered_ms + redis.call('PTTL', packet_key) - left_ms
   end

@@ -15,7 +15,7 @@ _RESERVE_MS = 8_000
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
-    """Make the deliveries that the messages name, or retry all due deliveries on schedule."""
+    """Make the deliveries that the messages name; if there are none, retry all due deliveries."""
     ports = containers.events.delivery_ports
     if "Records" in event:
         return deliver_batch(

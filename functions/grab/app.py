@@ -1,4 +1,4 @@
-"""HTTP handler for grabbing (抢) a packet, opening (拆) a two-step packet, and thanking."""
+"""HTTP handler for grabbing (抢) a packet, opening (拆) a two-step packet, and thanking senders."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
--- Returns four characters that change when the server restarts or a replica is promoted, or "" if the server
--- does not report its ids, like a serverless cache.
+-- Returns four characters that change when the server restarts or a replica is promoted, or "" if the server,
+-- such as a serverless cache, does not report its ids.
 local function life()
   local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
   local run_id = type(server) == 'string' and string.match(server, 'run_id:(%x+)')

@@ -1,4 +1,4 @@
--- The rules of a lottery, the field "#" of its hash:
+-- The rules of a lottery, in the field "#" of its hash:
 --   <O open or P paused> <starts_at_ms:13> <ends_at_ms:13> "," <attempts_max> "," <wins_max> ","
 --   <guaranteed_after> "," <miss_weight> "," <M if a miss gets the weight of sold-out prizes, else R>
 --   "," <1 if some prize is once-only, else 0> "," <version> "," <revision>

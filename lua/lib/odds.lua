@@ -2,7 +2,7 @@
 -- reads them. The odds that all users share are cached in the day's hash until the revision rises or the next
 -- hour releases units. The cached parts have fixed positions, because every draw reads them:
 --   <revision:13> <until_ms:13> <weight of all prizes:16> <miss_weight:16> <name:18> <odds>
--- without the spaces. Draw records contain the odds' name; the day's hash has a field of this name.
+-- without the spaces. Draw records contain the odds' name; the day's hash has a field with this name.
 local function name_odds(day_key, text)
   local name = 'o:' .. string.sub(redis.sha1hex(text), 1, 16)
   redis.call('HSETNX', day_key, name, text)

@@ -83,12 +83,12 @@ class WhenSoldOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DrawRules:
-    """Limits for one user and one day in the campaign's time zone; 0 means no limit.
+    """Limits for a user and a day in the campaign's time zone; 0 means no limit, except for helps.
 
     After *guaranteed_after_misses* consecutive misses, the next draw wins if a prize is left.
     *helps_per_user_per_day* limits the attempts that friends give to a user.
-    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. If one of
-    these two is 0, users cannot help.
+    *helps_given_per_user_per_day* limits the attempts that a user gives to friends. If either
+    help limit is 0, users cannot help.
     """
 
     attempts_per_user_per_day: int = 0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CampaignRepository(Protocol):
-    """Repository of campaigns and their packets; lottery and approvals depend on the Protocol."""
+    """Repository of campaigns and their packets; lottery and approvals depend on this Protocol."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""

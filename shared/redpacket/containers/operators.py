@@ -86,12 +86,12 @@ class OperatorsContainer(Container):
 
     @cached_property
     def unmark_account(self) -> partial[None]:
-        """Use case that removes the campaign mark from an empty account."""
+        """Use case that removes the mark for campaign money from an empty account."""
         return partial(unmark_account, holdings=self.holdings, clock=self.clock)
 
     @cached_property
     def erase_user(self) -> partial[None]:
-        """Use case that erases a user without money or pending business."""
+        """Use case that erases a user who has no money and no pending business."""
         return partial(
             erase_user,
             holdings=self.holdings,

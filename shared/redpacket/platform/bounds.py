@@ -6,7 +6,7 @@ FEN_MAX = 10**12
 """Maximum amount in fen (10 billion CNY); Lua and JSON would lose precision above 2^53."""
 
 AT_MS_MAX = 4_102_444_800_000
-"""Maximum time in ms (start of the year 2100), because the cache stores times in 13 digits."""
+"""Maximum time in ms (start of the year 2100), because the cache stores times with 13 digits."""
 
 CLOCKS_DIFFER_MS = 5_000
 """Maximum difference in milliseconds between the clocks of two functions."""
@@ -27,7 +27,7 @@ CURSOR_MAX = 10**7
 
 PROOF_LIMIT_DEFAULT = 10_000
 PROOF_LIMIT_MAX = 100_000
-"""Maximum amounts on a proof's page, up to 1.4 MB; Lambda's response limit is 6 MB."""
+"""Maximum number of amounts on a proof's page (1.4 MB); Lambda's response limit is 6 MB."""
 
 LOG_SIZE_MAX = 10**9 - 1
 """Maximum number of log entries, limited by the number of digits in route parameters."""

@@ -145,7 +145,7 @@ KEYED = (IdempotencyKeyMissing, IdempotencyKeyReused, Busy)
 
 
 class Unavailable(RedPacketError):
-    """A dependency is unavailable, so the outcome is unknown. Repeat the request to learn it.
+    """A dependency is unavailable, so the outcome is unknown. Repeat the request to find out.
 
     Only logs contain the text that a `raise` passes.
     """

@@ -39,7 +39,7 @@ def absolute_url(
 
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:
-    """Return whether *url* is an https URL on one of *hosts*; `*.host` matches one level below."""
+    """Return whether *url* is an https URL on *hosts*, where `*.host` matches direct subdomains."""
     matched = re.fullmatch(IMAGE_URL, url)
     if not matched:
         return False

@@ -150,7 +150,7 @@ def _is_global(address: str) -> bool:
 
 
 class _ReadUntil(RawIOBase):
-    """Socket reader with an overall deadline, also for headers that arrive byte by byte."""
+    """Socket reader with an overall deadline, even if headers arrive byte by byte."""
 
     def __init__(self, connected: socket.socket, deadline_s: float) -> None:
         self._socket = connected

@@ -1,4 +1,4 @@
-"""Rules for text from users: composed, visible, and no imitation of reserved names."""
+"""Rules for text from users: it is composed and visible, and imitates no reserved name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HIDDEN = r"""(?xV1)
 The properties are those of the Unicode version in the library `regex`.
 """
 
-# Frequent visible characters. A grab with only these in its names need not import regex.
+# Frequent visible characters. Grabs whose names contain only these don't import regex.
 _PLAIN = re.compile(
     "(?:[ -~\u00c0-\u024f\u0410-\u044f\u3000-\u3020\u3041-\u3096\u30a1-\u30fe\u4e00-\u9fff"
     "\uac00-\ud7a3\uff01-\uff5e]"
@@ -50,7 +50,7 @@ _PLAIN = re.compile(
 )
 
 CODE_POINTS_PER_GRAPHEME_MAX = 8
-"""Maximum average in one text, which has at most 32 UTF-8 bytes per grapheme."""
+"""Maximum average in a text, which then has at most 32 UTF-8 bytes per grapheme."""
 
 NICKNAME_GRAPHEMES_MAX = 32
 NOTE_GRAPHEMES_MAX = 100
@@ -72,7 +72,7 @@ RESERVED_PHRASES = (
     *("微信支付", "微信团队", "微信红包", "红包助手", "财付通", "腾讯", "支付宝", "银联", "云闪付"),
     *("领奖", "发奖", "平台"),
 )
-"""Phrases that no name may contain, even with other forms of their characters."""
+"""Phrases that no name may contain, even in variant characters."""
 
 _HAN_FORMS = (
     *("系係繫糸", "统統綂", "官宫宮宦管菅筦", "方万邡", "理埋俚狸", "员員貟贠", "客容", "服箙"),
@@ -185,7 +185,7 @@ LOOKS_RESERVED = "is or looks reserved. Choose another"
 
 @cache
 def _reserved(skeleton_of: Callable[[str], str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the reserved words and phrases in comparable form; ADMlN looks like ADMIN."""
+    """Return the reserved words and phrases in normalized form, so that ADMlN equals ADMIN."""
     cases = (case for word in RESERVED_WORDS for case in (word, word.upper()))
     words = frozenset(_compared(word, skeleton_of) for word in cases)
     return words, frozenset(_compared(phrase, skeleton_of) for phrase in RESERVED_PHRASES)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import inf
 
 REQUEST_S = 7.0
-"""Seconds after which a user's request starts no more calls, so that it ends within ten.
+"""Seconds after which a user's request starts no more calls, so that it ends within 10 s.
 
 Calls in progress then time out. Calls by botocore and to the cache have fixed timeouts, and end at
 most two seconds later. Each unreachable address of a host adds a second, and a DNS lookup adds two

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Unit(NamedTuple):
-    """Name, symbol and number of decimals of the unit of all amounts."""
+    """Unit of all amounts: its name, symbol and number of decimals."""
 
     name: str = "CNY"
     symbol: str = "¥"

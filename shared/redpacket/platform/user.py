@@ -15,7 +15,7 @@ from typing import Any
 
 from redpacket.platform.errors import Forbidden
 
-# Subjects of known issuers (UUIDs, e-mail addresses, employee numbers, provider|id).
+# Matches subjects from known issuers: UUIDs, e-mail addresses, employee numbers, provider|id.
 HOST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}")
 
 _USER_ID = re.compile(r"[A-Za-z0-9_-]{24}")

@@ -44,7 +44,7 @@ AmountsWord = Literal["live", "end"]
 
 
 class RulesBody(StrictBody):
-    """Limits for one user and one day; 0 means no limit."""
+    """Limits for one user and one day."""
 
     attempts_per_user_per_day: Annotated[PerUser, about("Maximum attempts; 0: no limit.")] = 0
     wins_per_user_per_day: Annotated[

@@ -30,12 +30,12 @@ def campaign_of(row: dict[str, Any]) -> Campaign:
 
 
 def audience_mode_of(row: dict[str, Any]) -> AudienceMode | None:
-    """Return the audience mode from the campaign row or its snapshot row."""
+    """Return the audience mode in a campaign's row or in its snapshot row."""
     return AudienceMode(row["audience_mode"]) if "audience_mode" in row else None
 
 
 def plan_row(plan: CampaignPlan) -> dict[str, Value]:
-    """Return the attributes of a campaign's row that operators edit."""
+    """Return the attributes that operators edit in a campaign's row."""
     return {
         "campaign_id": plan.campaign_id,
         "title": plan.title,

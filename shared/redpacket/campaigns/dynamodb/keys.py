@@ -39,7 +39,7 @@ WINDOW_PREFIX = "window#"
 
 
 def rain(campaign_id: str, position: str) -> dict[str, str]:
-    """Return the CampaignsTable key of a funded rain, for sorting by the end of its last round."""
+    """Return the CampaignsTable key of a funded rain; keys sort by the end of the last round."""
     return {"pk": packet_list(campaign_id), "sk": f"rain#{position}"}
 
 
@@ -49,7 +49,7 @@ def rain_plan(campaign_id: str, position: str) -> dict[str, str]:
 
 
 def packet_list(campaign_id: str) -> str:
-    """Return the partition of a campaign's packets in CampaignsTable and its index by_list."""
+    """Return the partition of a campaign's packets in CampaignsTable and in its `by_list` index."""
     return f"packets#{campaign_id}"
 
 

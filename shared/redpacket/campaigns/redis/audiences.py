@@ -12,7 +12,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _LIFE_MS = 10 * 60 * 1000
-"""Lifetime of a bucket in milliseconds; a reload then restores edits lost in a failover."""
+"""Lifetime of a bucket in milliseconds; a reload then restores edits that a failover lost."""
 
 _USERS_PER_LOAD = 1_000
 """Maximum users per script call; ElastiCache Serverless allows 3,999 arguments."""

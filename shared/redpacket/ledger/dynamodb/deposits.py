@@ -1,4 +1,4 @@
-"""DynamoDB writes of deposits and of moves of campaign money."""
+"""DynamoDB writes for deposits and for moves of campaign money."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ All due packets of a sender are in one partition, so that only one sweep writes 
 
 
 def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
-    """Return the key of an idempotent request. Its row has no TTL, so that no late retry runs."""
+    """Return the key of an idempotent request. Its row has no TTL, so even late retries find it."""
     return {"pk": f"user#{user_id}", "sk": f"request#{route}#{key_hash}"}
 
 

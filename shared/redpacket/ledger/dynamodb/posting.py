@@ -93,7 +93,7 @@ def change_balance(
     *,
     is_for_campaigns: bool = False,
 ) -> Operation:
-    """Return the update of an account's balance, which must first be at most *at_most_fen*."""
+    """Return the update of an account's balance; *at_most_fen* limits the balance before it."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers
@@ -153,7 +153,7 @@ def _is_not_for_campaigns(_row: Row) -> RedPacketError:
 
 
 def _is_not_left(_row: Row) -> RedPacketError:
-    return InsufficientFunds("The account holds less campaign money, or none.")
+    return InsufficientFunds("The account does not hold this much campaign money.")
 
 
 def is_not_covered(row: Row) -> RedPacketError:
@@ -163,11 +163,11 @@ def is_not_covered(row: Row) -> RedPacketError:
 
 def is_only_for_campaigns(_row: Row) -> RedPacketError:
     """Return the error for a transfer that an account with campaign money refuses."""
-    return Forbidden("This account holds campaign money. It accepts and pays nothing else.")
+    return Forbidden("This account is reserved for campaign money. Use another account.")
 
 
 def use_account(accounts_table: str, account: str) -> Guarded[RedPacketError]:
-    """Return a write that fails for a campaign account and prevents a later mark on any other."""
+    """Return a write that fails for a campaign account; on others, it prevents a later mark."""
     operation = update(
         accounts_table, keys.account(account), "ADD balance_fen :none", condition=IS_FREE, none=0
     )

@@ -62,10 +62,10 @@ def deposit(
 
     A *case* has only one deposit: later requests by any operator return the first deposit's id.
     After a deposit that *is_for_campaigns*, the account pays only for campaigns. The first such
-    deposit reserves the account, so it needs an approval regardless of its amount. Raises
-    InvalidRequest if the account was used otherwise, Forbidden if operators credit themselves,
-    IdempotencyKeyReused, Busy. Above the limits, a first request raises InvalidRequest or
-    ApprovalNeededError, but a retry does not (I10).
+    deposit reserves an unused account, so it needs an approval regardless of its amount. Raises
+    InvalidRequest if the account was used for other money, Forbidden if operators credit
+    themselves, IdempotencyKeyReused, Busy. Above the limits, a first request raises InvalidRequest
+    or ApprovalNeededError, but a retry does not (I10).
     """
     operator = operator_for(payee, request, operator)
     account, own_request = user_account(payee.user_id), request

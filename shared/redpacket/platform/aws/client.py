@@ -32,19 +32,19 @@ _BROKEN_WAIT_S, _BUSY_WAIT_S = 0.05, 1.0
 
 
 class _Exceptions:
-    """Exception classes, with the names in botocore's clients."""
+    """Exception classes under the names that botocore's clients use."""
 
     class ConditionalCheckFailedException(AwsRefused):
-        """Failed condition in a single write."""
+        """The condition of a single write failed."""
 
     class TransactionCanceledException(AwsRefused):
-        """Canceled transaction; *response* contains its CancellationReasons."""
+        """A transaction was canceled; *response* contains its CancellationReasons."""
 
     class TransactionConflictException(AwsRefused):
-        """Conflict of a single write with a transaction."""
+        """A single write conflicted with a transaction."""
 
     class TransactionInProgressException(AwsRefused):
-        """Unfinished earlier attempt with the same token."""
+        """An earlier attempt with the same token is still running."""
 
 
 class AwsClient:

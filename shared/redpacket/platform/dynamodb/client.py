@@ -352,5 +352,5 @@ def _plain_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        # No function writes a fraction. It equals no amount, but must not hide other rows.
+        # No function writes a fraction. Return it, so that other rows stay readable.
         return float(text)  # type: ignore[return-value]

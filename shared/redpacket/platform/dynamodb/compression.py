@@ -34,7 +34,7 @@ def unpacked(text: str | bytes) -> str:
 
 
 def _filters() -> list[dict[str, int]]:
-    """Return LZMA filters for Chinese text up to 40 KB. Never change them."""
+    """Return LZMA filters for Chinese text up to 40 KB. Stored rows depend on these filters."""
     import lzma
 
     lzma2 = lzma.FILTER_LZMA2

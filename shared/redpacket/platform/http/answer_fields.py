@@ -28,7 +28,7 @@ AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
 EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=[SOME_DIGEST])]
 Next = Annotated[Word | None, about("`cursor` of the next page; null on the last page.", None)]
-Unread = Annotated[int, about("Unread notices among the newest; at most 20.", 1, ge=0, le=20)]
+Unread = Annotated[int, about("Number of unread notices among the newest 20.", 1, ge=0, le=20)]
 HostId = Annotated[
     str | None,
     about("Host id of the user; null if unknown or erased.", "alice"),

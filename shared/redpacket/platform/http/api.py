@@ -140,12 +140,12 @@ class Api:
         return register
 
     def schedule(self, function: Schedule) -> Schedule:
-        """Register the function for schedules and queues, called with the ms left and the event."""
+        """Register the function for schedules and queues; it gets the ms left and the event."""
         self._on_schedule = function
         return function
 
     def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
-        """Answer a request, converting every error to a problem, or run the schedule."""
+        """Answer a request and convert every error to a problem, or run the scheduled function."""
         try:
             return self._answered(event, context)
         finally:
@@ -169,7 +169,7 @@ class Api:
             request = _request_of(event, operation.body_bytes_max)
             if operation.scopes:
                 request.require_scope(operation.scopes)
-                # Logs name only operators, by pseudonym, because the access log names no user.
+                # Log the operator's pseudonym, because the access log names no user.
                 user_id, route = request.user.user_id, operation.key
                 write_line("operator", operator=user_id, route=route, request_id=request_id)
             answer = operation.function(request)

@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def example(body: dict[str, Any]) -> ConfigDict:
-    """Add an example body to openapi.json."""
+    """Return a model configuration that adds an example body to openapi.json."""
     return ConfigDict(json_schema_extra={"example": body})
 
 

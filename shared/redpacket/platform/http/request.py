@@ -26,7 +26,7 @@ _CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 @cache
 def user_ids() -> UserIds:
-    """Return the factory of user ids. Raises SettingMissing or ValueError."""
+    """Return the factory for user ids. Raises SettingMissing or ValueError."""
     return UserIds(settings.user_id_key)
 
 

@@ -19,7 +19,7 @@ Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
-"""Errors that a new connection may fix: after a failover, old connections stay at the replica."""
+"""Errors that a new connection may fix. A demoted primary keeps its clients' connections."""
 
 _PAUSE_S = 0.02
 """Maximum random wait in seconds, so that clients do not all reconnect at once."""
@@ -40,7 +40,7 @@ class Client(Protocol):
     """Cache client for one or many servers."""
 
     def ask(self, *words: Word) -> Any:  # noqa: ANN401 - each command has its own answer
-        """Return a command's answer. The command may run twice, so this must be harmless."""
+        """Return a command's answer. The command may run twice, so it must be idempotent."""
 
     def close(self) -> None:
         """Drop all connections; the next command opens a new one."""

@@ -31,7 +31,7 @@ _ASKED_FOR_MAP = 2
 
 
 def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> ClusterClient:
-    """Return a lazy client; *host* is any node or the cluster's endpoint."""
+    """Return a client that connects when needed; *host* is any node or the cluster's endpoint."""
     return ClusterClient(host, port, connection_maker(**options))
 
 
@@ -39,7 +39,7 @@ class ClusterClient:
     """Cluster client that loads the slot map at its first command.
 
     The client follows MOVED, ASK and TRYAGAIN, and reloads the map once after a failure. If no
-    server has a slot, only commands on its keys fail.
+    server has a slot, only commands for keys in that slot fail.
     """
 
     def __init__(self, host: str, port: int, connect_to: ConnectTo) -> None:
@@ -105,7 +105,7 @@ class ClusterClient:
         for address in [*sampled, self._endpoint]:
             server = self._server(address)
             if suspect:
-                # After a long freeze, all connections are as dead as the failed one.
+                # After a long freeze, all connections are dead, not only the failed one.
                 server.forget()
             try:
                 answer = server.ask(("CLUSTER", "SLOTS"))

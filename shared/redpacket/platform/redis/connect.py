@@ -68,7 +68,7 @@ def connection_maker(**options: Unpack[Options]) -> ConnectTo:
             _greet, username=options["username"], password=options["password"]
         ),
         "protocol": 2,  # no command needs RESP3
-        "driver_info": None,  # saves two round trips that report the library
+        "driver_info": None,  # saves two round trips that would report the library
         "decode_responses": True,
         "socket_timeout": timeout_s,
         "socket_connect_timeout": timeout_s,
@@ -101,7 +101,7 @@ def _greet(connection: Connection, username: str, password: str | Callable[[], s
 
 
 def read_script(name: str) -> str:
-    """Return a script with includes spliced in and comments removed."""
+    """Return a script with its includes expanded and its comments removed."""
     source = (LUA_FOLDER / f"{name}.lua").read_text()
     shebang, _, body = source.partition("\n")
     body = _INCLUDE.sub(lambda match: (LUA_FOLDER / f"{match[1]}.lua").read_text(), body)
@@ -173,11 +173,11 @@ class Cache:
             self._raise_ours(error, keys)
 
     def take_turn(self, key: str, token: Word, life_ms: int) -> bool:
-        """Acquire a lock if it is free or would outlast TURN_MS_MAX. Raises Unavailable."""
+        """Acquire a lock that is free or would live longer than TURN_MS_MAX. Raises Unavailable."""
         if self.ask("SET", key, token, "NX", "PX", life_ms):
             return True
         left_ms = int(self.ask("PTTL", key))
-        # Ignore a forged lock. Two concurrent loads are harmless.
+        # Ignore a lock that lives too long: it is forged. Two concurrent loads are harmless.
         is_foreign = left_ms == _NO_END or left_ms > TURN_MS_MAX
         return is_foreign and bool(self.ask("SET", key, token, "PX", life_ms))
 

@@ -14,7 +14,7 @@ from redpacket.platform.aws.signature import Keys
 from redpacket.platform.errors import Unavailable
 
 _ASKED_AGAIN_S = 5.0
-"""Seconds to wait after a failed read, so that the next connection waits for no timeout."""
+"""Seconds to wait after a failed read, so that other connections don't wait for a timeout."""
 
 
 class CacheSecret:
