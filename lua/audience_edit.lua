@@ -6,7 +6,7 @@ KEYS[1]  members  HASH    user_id -> "", "#" -> "" once complete     rp:{audienc
 KEYS[2]  loading  STRING  token of the caller that loads it          rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  "+" or "-" and a user_id, and so on
 
-Returns; the first status that applies wins:
+Returns the first of these statuses that applies:
   not_loaded  nothing changes: the next caller loads the edited list from the ledger
   edited
 

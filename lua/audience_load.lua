@@ -10,7 +10,7 @@ ARGV[3]  is_first  "1": first removes all users
 ARGV[4]  is_last   "1": the part is complete after this call
 ARGV[5]  user_id, and so on
 
-Returns; the first status that applies wins:
+Returns the first of these statuses that applies:
   superseded  another load or an edit ended this load: the caller's data may be stale
   loaded
 

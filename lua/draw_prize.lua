@@ -1,6 +1,6 @@
 #!lua
 --[[
-draw_prize.lua - decide one user's attempt in a lottery; every repeat gets the same outcome.
+draw_prize.lua - decide one user's attempt in a lottery; every retry gets the same outcome.
 
 KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> shared odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
@@ -17,13 +17,13 @@ Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <uni
   campaign_not_started <version>
   campaign_paused <version>
   wrong_day              the server's clock is outside that day
-  drawn_before <outcome>  a repeat of the same attempt
+  drawn_before <outcome>  a retry of the same attempt
   attempts_exhausted <version>
   missed <outcome>
   won <outcome>
 
-Why a script: counting, choosing and taking a unit must be atomic and see one version. By the version, the
-caller detects that the cache missed an edit, and does not return such an outcome or refusal to the user.
+Why a script: counting, choosing and taking a unit must be atomic and see one version. The version shows the
+caller whether the cache missed an edit. If so, the caller does not return the outcome or refusal to the user.
 ]]
 local cache_key = KEYS[1]
 local day_key = KEYS[2]

@@ -9,8 +9,8 @@ ARGV[1]  user_id
 ARGV[2]  draw_id
 ARGV[3]  is_unit_free  "1": offer the unit's numbers again; otherwise another user has the unit
 
-Returns; the first status that applies wins:
-  unchanged  no such attempt: this is a repeat, or the key is gone
+Returns the first of these statuses that applies:
+  unchanged  no such attempt: this is a retry, or the key is gone
   undone
 
 Why a script: the user, the prize and the attempt must change together.

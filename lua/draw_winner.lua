@@ -7,7 +7,7 @@ KEYS[2]  winners  HASH  user_id -> ",", then each once-only prize that the user 
 ARGV[1]  user_id
 ARGV[2]  prize_id
 
-Returns; the first status that applies wins:
+Returns the first of these statuses that applies:
   campaign_not_loaded  nothing is recorded: the ledger refuses a second win
   unchanged
   noted

@@ -6,7 +6,7 @@ KEYS[1]  limit  STRING  due_ms: when the whole burst is available again  rp:limi
 ARGV[1]  interval_ms  the time for one action
 ARGV[2]  burst        how many actions are allowed at once
 
-Returns one string; the first status that applies wins:
+Returns one string with the first of these statuses that applies:
   refused <retry_after_ms>  too fast: nothing is counted
   accepted
 

@@ -10,7 +10,7 @@ ARGV[3]  group_interval_ms  the time for one action by the group
 ARGV[4]  group_burst        how many actions by the group are allowed at once
 ARGV[5]  is_spent           1: also count the action for the group; 0: only require that the group has an action left
 
-Returns one string; the first status that applies wins:
+Returns one string with the first of these statuses that applies:
   refused <retry_after_ms>  too fast, or the group's limit is used up: nothing is counted
   accepted
 

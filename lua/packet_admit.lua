@@ -8,13 +8,13 @@ ARGV[1]  user_id
 ARGV[2]  life_ms       how long an admission lasts
 ARGV[3]  admitted_max  how many admissions may exist at the same time
 
-Returns one string; the first status that applies wins:
+Returns one string with the first of these statuses that applies:
   already_claimed <share_no> [last]  the user already has a share
   packet_not_loaded                  never loaded, or evicted: load it and try again
   packet_emptied                     all numbers are handed out
   packet_expired
   packet_not_started
-  admitted <until_ms>                a repeat gets the same until_ms
+  admitted <until_ms>                a retry gets the same until_ms
   crowded <until_ms>                 all admissions are in use; the next one ends at until_ms
 "last" follows if the packet is emptied.
 

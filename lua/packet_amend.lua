@@ -8,8 +8,8 @@ ARGV[2]  share_no   the number that the cache gave this user by mistake
 ARGV[3]  owned_no   the number that the user durably owns, which replaces *share_no*; "0" if the user owns
                     none. *share_no* is then free again. "": another user owns *share_no*, which stays taken
 
-Returns; the first status that applies wins:
-  unchanged  the user does not have that number: this is a repeat, or the key is gone
+Returns the first of these statuses that applies:
+  unchanged  the user does not have that number: this is a retry, or the key is gone
   amended
 
 Why a script: the number of fields determines the next share number, and claims run concurrently.

@@ -4,7 +4,7 @@ packet_certain.lua - check whether a packet's hash contains every user with a sh
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
-Returns; the first status that applies wins:
+Returns the first of these statuses that applies:
   certain    a user who is not in the hash has no share, so a refusal needs no ledger read
   uncertain  the hash may have lost its newest claims in a failover, or was loaded during claims
 

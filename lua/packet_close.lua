@@ -4,7 +4,7 @@ packet_close.lua - close a packet: after this call, only owners get their shares
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
-Returns; the first status that applies wins:
+Returns the first of these statuses that applies:
   packet_not_loaded  no hash to close; a later load reads "closing" from the ledger
   already_closed     or emptied: no number is left. If a number is returned later, the hash offers the
                      number again, and the ledger refuses the claim

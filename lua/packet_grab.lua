@@ -1,12 +1,12 @@
 #!lua
 --[[
-packet_grab.lua - give one user one share number of a packet; every repeat returns the same number.
+packet_grab.lua - give one user one share number of a packet; every retry returns the same number.
 
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  user_id
 
-Returns one string; the first status that applies wins:
-  already_claimed <share_no> [last]  a repeat: the user keeps the number
+Returns one string with the first of these statuses that applies:
+  already_claimed <share_no> [last]  a retry: the user keeps the number
   packet_not_loaded                  never loaded, or evicted: load it and try again
   packet_emptied                     all numbers are handed out
   packet_expired

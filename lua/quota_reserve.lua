@@ -11,7 +11,7 @@ ARGV[4]  claimed_count  the ledger's count now; "" if it was not read
 ARGV[5]  user_id
 ARGV[6]  audience_mode  "allow" or "deny"; "" if the campaign does not use its list
 
-Returns; the first status that applies wins:
+Returns the first of these statuses that applies:
   audience_not_loaded  never loaded, or evicted: load it and try again
   not_in_audience
   exhausted  the ledger has count_max claims, and claims never become fewer

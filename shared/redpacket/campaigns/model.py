@@ -68,7 +68,7 @@ AUDIENCE_MAX = 1_000_000
 """Maximum number of users on a campaign's list."""
 
 AUDIENCE_BUCKETS = 256
-"""Number of buckets per list; each is small enough to load into the cache in one read."""
+"""Number of buckets per list; each bucket is small enough to load into the cache at once."""
 
 RequiredClaims: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of token claims, each with the values that allow participation."""

@@ -17,7 +17,7 @@ DEPOSITS = "deposits"
 
 
 class TransferKind(StrEnum):
-    """Kind of a transfer, which users also see."""
+    """Kind of a transfer, which is also shown to users."""
 
     DEPOSIT = "deposit"
     SEND = "send"

@@ -218,7 +218,7 @@ class Settings:
     avatar_hosts = Variable("AVATAR_HOSTS", _hosts, default="")
     """Allowed hosts for avatars, separated by commas; `*.host` allows direct subdomains."""
     cover_hosts = Variable("COVER_HOSTS", _hosts, default="")
-    """Allowed hosts for covers, in the same form as AVATAR_HOSTS."""
+    """Allowed hosts for covers, in the same format as AVATAR_HOSTS."""
     pictures_bucket = Variable("PICTURES_BUCKET", str)
     """Bucket for the pictures that users upload."""
     metrics_namespace = Variable("POWERTOOLS_METRICS_NAMESPACE", str)
@@ -260,7 +260,7 @@ class Settings:
     bills_per_minute = Variable("BILLS_PER_MINUTE", _integer)
     """Transfers per minute that a provider accepts for all users together."""
     withdraw_above_fen = Variable("WITHDRAW_ABOVE_FEN", _integer, default="0")
-    """Fen above which balances are paid out automatically; 0 disables automatic payouts."""
+    """Balance in fen above which money is paid out automatically; 0 disables automatic payouts."""
     night_window = Variable("NIGHT_WINDOW", str, default="")
     """Hours without transfers, such as 23:00-07:00; empty allows transfers at any time."""
     log_key_id = Variable("LOG_KEY_ID", str)

@@ -90,7 +90,7 @@ def list_across(
 ) -> tuple[list[dict[str, Any]], tuple[int, dict[str, Any]] | None]:
     """Return a page of several work lists, one after another, and the start of the next page.
 
-    A start is a list's number, and the key of the last row before the page ({} for none).
+    A start consists of a list's number and the key of the last row before the page ({} for none).
     """
     first, after = start
     page: list[tuple[int, dict[str, Any]]] = []

@@ -23,7 +23,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def is_csv_asked(headers: Mapping[str, str]) -> bool:
-    """Return whether Accept names CSV before JSON."""
+    """Return whether the Accept header names CSV before JSON."""
     named = (
         each.partition(";")[0].strip() for each in headers.get("accept", "").lower().split(",")
     )

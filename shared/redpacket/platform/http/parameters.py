@@ -1,4 +1,4 @@
-"""Declarations of route parameters: each has a check and the schema for openapi.json."""
+"""Declarations of route parameters: each has a check function and a schema for openapi.json."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Parameter(Generic[T]):
         return self.missing is _REQUIRED
 
     def __call__(self, request: HttpRequest) -> T:
-        """Return the request's checked value. Raises the errors that *check* raises."""
+        """Return the checked value from the request. Raises the errors that *check* raises."""
         given: Mapping[str, str] = getattr(request, self.place)
         text = given.get(self.name.lower())
         if text is None and not self.is_required:
@@ -53,7 +53,7 @@ class Parameter(Generic[T]):
 def required(
     place: Place, name: str, **form: object
 ) -> Callable[[Callable[[str], T]], Parameter[T]]:
-    """Declare a parameter by its check, which receives an empty string if the value is missing."""
+    """Declare a parameter by its check function, which receives "" if the value is missing."""
 
     def declare(check: Callable[[str], T]) -> Parameter[T]:
         return Parameter(place, name, form, check.__doc__ or "", check, _REQUIRED)
@@ -64,7 +64,7 @@ def required(
 def optional(
     place: Place, name: str, *, missing: Missing, **form: object
 ) -> Callable[[Callable[[str], T]], Parameter[T | Missing]]:
-    """Declare a parameter by its check; a missing value becomes *missing*."""
+    """Declare a parameter by its check function; a missing value becomes *missing*."""
 
     def declare(check: Callable[[str], T]) -> Parameter[T | Missing]:
         return Parameter(place, name, form, check.__doc__ or "", check, missing)
