@@ -112,7 +112,7 @@ def edit_campaign(
 ) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
     """Create a campaign (201), edit it (200), or ask for approval (202).
 
-    An edit needs approval if it adds or affects more cash than the operator may move alone.
+    An edit that adds or affects more cash than `ApprovalFen` allows needs approval.
     """
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
@@ -141,8 +141,8 @@ def edit_campaign(
 def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     """Add users to a campaign's list, remove others, and set the list's mode.
 
-    Returns 403 if the lottery has more cash than the operator may move alone, because list edits
-    can't be approved. Edit the list before you add cash, or use another campaign.
+    Returns 403 if the lottery has more cash than the operator may move without approval, because
+    list edits can't be approved. Edit the list before you add cash, or use another campaign.
     """
     campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
     add, remove = (

@@ -48,9 +48,9 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     """Create a prize (201), edit it (200), or ask for approval (202).
 
     The operator's account pays for cash prizes. An edit that changes who can win cash needs
-    approval if the lottery has more cash than the operator may move alone. If a campaign has
-    several pending edits, only one can be approved. The others then return 409, because their
-    version is outdated.
+    approval if the lottery has more cash than `ApprovalFen` allows. If a campaign has several
+    pending edits, only one can be approved. The others then return 409, because their version is
+    outdated.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))
@@ -74,7 +74,7 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
 def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
     """Add units to a prize, or remove units that nobody has won, once per idempotency key.
 
-    The change needs approval (202) if the lottery has more cash than the operator may move alone.
+    The change needs approval (202) if the lottery has more cash than `ApprovalFen` allows.
     """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     idempotent = idempotent_request(request)
@@ -106,8 +106,8 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     """Add codes to a prize, one unit for each code; only its winner sees a code.
 
-    Returns 403 if the lottery has more cash than the operator may move alone, because added codes
-    can't be approved. Add codes before cash, or to another campaign.
+    Returns 403 if the lottery has more cash than the operator may move without approval, because
+    added codes can't be approved. Add codes before cash, or to another campaign.
     """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(CodesBody, request)
@@ -126,7 +126,7 @@ def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over won goods, or let users draw them again; the first decision is final.
 
     Until the campaign ends, a decision to let users draw a unit again returns 403 if the lottery
-    has more cash than the operator may move alone.
+    has more cash than the operator may move without approval.
     """
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)

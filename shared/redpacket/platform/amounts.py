@@ -27,8 +27,8 @@ def plain_of(text: str) -> str:
 def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
     """Return the minor units of an amount that someone typed, or None if it is malformed.
 
-    If *is_bare_minor*, a number without symbol and decimals counts minor units. Grouped digits are
-    then ambiguous and return None, unless the unit has no decimals.
+    If *is_bare_minor*, a number without symbol and decimals counts minor units. The result is then
+    None for grouped digits, which are ambiguous, unless the unit has no decimals.
     """
     plain = plain_of(text)
     number = _without_symbol(plain, unit)

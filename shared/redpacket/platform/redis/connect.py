@@ -173,7 +173,7 @@ class Cache:
             self._raise_ours(error, keys)
 
     def take_turn(self, key: str, token: Word, life_ms: int) -> bool:
-        """Acquire a lock that is free or would live longer than TURN_MS_MAX. Raises Unavailable."""
+        """Acquire a lock if it is free or lives longer than TURN_MS_MAX. Raises Unavailable."""
         if self.ask("SET", key, token, "NX", "PX", life_ms):
             return True
         left_ms = int(self.ask("PTTL", key))
