@@ -1,4 +1,4 @@
-"""HTTP handler for provider callbacks: verify and queue them without moving money."""
+"""HTTP handler that verifies and queues provider callbacks. It moves no money."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _mount(channel: ProviderName) -> None:
         handle_callback(channel, request.headers, request.body, ports=ports)
         return HttpAnswer(None)
 
-    # The function's name becomes the operation's id.
+    # The function's name becomes the operation ID.
     receive.__name__ = f"take_{channel}_callback"
     handler.route(
         f"POST /gateway/{channel}/callback",
@@ -34,5 +34,5 @@ def _mount(channel: ProviderName) -> None:
 for _channel in ProviderName:
     _mount(_channel)
 
-# A function with wrong keys must not start, because it would reject every callback.
+# Load the keys at startup: with wrong keys, the function would reject every callback.
 _callbacks = containers.providers.callbacks

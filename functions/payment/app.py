@@ -88,7 +88,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     idempotent = idempotent_request(request)
     body = body_of(PaymentBody, request)
     user, payments = request.user, containers.payments
-    # An event will report the payment under the host's user id.
+    # The payment's event needs the user's host id, so store it.
     containers.users.profiles.note(user, containers.platform.clock.now_ms())
     channel, method = ProviderName(body.channel), PayMethod(body.method)
     payment = payment_flow.start_payment(
@@ -105,7 +105,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, RateLimited),
 )
 def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
-    """Show the caller's payment; an interrupted order is completed now."""
+    """Show the caller's payment, and complete its order if a crash interrupted it."""
     user, payments = request.user, containers.payments
     ports, payees = payments.payment_ports, payments.payees_of(user)
     payment = payment_flow.find_payment(
@@ -179,7 +179,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     refusals=(WithdrawalNotFound, NotCancellable, SwitchedOff),
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
-    """Stop a withdrawal: `cancelling` until the provider answers, then `cancelled` or `paid`."""
+    """Request a withdrawal's cancellation; the status is `cancelling` until it is decided."""
     guards.guard_withdrawal()
     withdrawal = transfer.cancel_withdrawal(
         withdrawal_id_of(request),
@@ -210,9 +210,9 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     refusals=(PaymentNotFound, VersionConflict),
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
-    """Resolve a listed payment: you deposited its money, or paid it outside within your limit.
+    """Resolve a listed payment after you deposited the money or paid it back outside.
 
-    Above your limit, `outside` returns 403. Deposit the money instead; deposits can get approval.
+    Above your limit, `outside` returns 403. Make a deposit instead, which can get an approval.
     """
     resolved = return_payment.resolve_return(
         body_of(ResolutionBody, request).parsed,
@@ -277,7 +277,7 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     scopes=AUDITORS,
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
-    """List users with debts: a provider refunded money that they had already spent."""
+    """List users who owe money because a provider refunded money that they had spent."""
     page, cursor = list_debts(
         withdrawals_cursor_of(request),
         _DEBTS_PER_PAGE,

@@ -1,4 +1,4 @@
-"""Handler for the notice queue and the payment schedules: query and call payment providers."""
+"""Handler for the notice queue and payment schedules; it queries and calls payment providers."""
 
 from dataclasses import asdict
 from functools import partial
@@ -21,10 +21,10 @@ _RESERVE_MS = 8_000
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
     """Process queued notices, or run a scheduled task: dispatch, sweep or compare_bills.
 
-    Operators may invoke the function. `{"task": "compare_bills", "day": "2027-01-29"}` compares one
-    day's statements; with `"skip": true` the day counts as compared even without a statement.
-    `{"task": "return_forgotten", "withdrawal_id": "..."}` returns a withdrawal because the operator
-    decided so.
+    Operators may also invoke the function. `{"task": "compare_bills", "day": "2027-01-29"}`
+    compares one day's statements; with `"skip": true` the day counts as compared even without a
+    statement. `{"task": "return_forgotten", "withdrawal_id": "..."}` returns the money of a
+    withdrawal to its user.
     """
     try:
         return _follow(event["Records"]) if "Records" in event else _do(event, context)
@@ -84,7 +84,7 @@ def _may_withdraw() -> bool:
 
 
 def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Process each notice; return SQS's partial batch response. The sweep covers lost notices."""
+    """Process each notice; return SQS's partial batch response. Sweeps cover lost callbacks."""
     failed: list[str] = []
     for record in records:
         try:

@@ -6,7 +6,7 @@ The contract between use cases and providers (docs/architecture.md has the steps
   letters and digits. A provider executes each number at most once. Repeating a call with the
   same number and content changes nothing and returns the current state.
 * **Unknown is not refused.** `Unavailable` means that the outcome is unknown: a timeout, a lost
-  connection, HTTP 5xx, `SYSTEM_ERROR`, throttling with an uncertain effect, or an answer that is
+  connection, HTTP 5xx, `SYSTEM_ERROR`, throttling that may have had an effect, or an answer that is
   malformed or has a wrong signature. The caller retries the SAME number and queries.
 * **A refusal is a hint.** Answers other than 2xx are not signed. A query confirms even a clear
   refusal before any money is returned.
@@ -14,10 +14,10 @@ The contract between use cases and providers (docs/architecture.md has the steps
   `settling_ms` have passed since the last moment at which a call can have started; the caller adds
   its lease and its function's timeout.
 * **Providers forget.** When a number is `query_horizon_ms` old, NOT_FOUND proves nothing. From then
-  on, no call is made and no money is returned.
+  on, no call is made, and only an operator can return the money.
 * **Final states are permanent.** A number's SUCCEEDED, FAILED or CANCELLED never changes.
-* **No retries inside.** An adapter makes one HTTP call per method, within `call_ms_max`, and has no
-  state: pacing, retries and breakers belong to the use cases.
+* **No retries inside.** An adapter never repeats a request, limits each one to `call_ms_max`, and
+  has no state: pacing, retries and breakers belong to the use cases.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from redpacket.platform.ssrf_safe_http import HttpClient
 
 PENDING_CURSOR = "[0-9]{1,2}(\\.[0-9]{1,13}\\.[0-9a-f]{30})?"
-"""Pattern of a cursor: the work list of a page's first withdrawal, and the previous withdrawal."""
+"""Pattern of a cursor in lists of pending withdrawals: a work list, and the last withdrawal."""
 
 PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
 """Pattern of a cursor in lists of withdrawals, returns and debts: a sort key."""
@@ -69,13 +69,13 @@ SETTLING_MS = 60_000
 QUERY_HORIZON_MS = 29 * 24 * 3_600_000
 """Age of a number in milliseconds up to which NOT_FOUND proves that no transfer was made.
 
-WeChat and the host wallet's protocol remember transfers for 30 days. The documentation does not say
-how WeChat counts them.
+WeChat and the host wallet's protocol remember transfers for 30 days. WeChat does not document when
+this period begins.
 """
 
 
 RETURN_DAYS = 2
-"""Days from a lock to the money's return: one for the confirmation and one for the booking."""
+"""Maximum days from a lock to the money's return: one to confirm, and one to book the return."""
 
 
 def required(by_provider: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
@@ -91,29 +91,29 @@ class ProviderEnvironment:
 
     settings: Settings
     secret: Callable[[str], str]
-    """Function that returns the secret with an ARN."""
+    """Function that returns the secret with a given ARN."""
     accounts: Callable[[str], Accounts]
     """Function that returns the encryption of account names for a context."""
     http: Callable[[str], HttpClient]
-    """Function that returns a client for one URL."""
+    """Function that returns an HTTP client for a single URL."""
     now_ms: Callable[[], int]
 
 
 class Provider(Generic[ProviderSettings]):
-    """One payment provider. A part is None if it is missing or not configured.
+    """Payment provider. A part is None if the provider lacks it or if it is not configured.
 
-    Each part is built on its first read, because a function has settings, secrets and libraries
-    only for the parts that it uses.
+    Each part is built when it is first read, because a function has settings, secrets and
+    libraries only for the parts that it uses.
     """
 
     settings_type: type[ProviderSettings]
     """Environment variables for this provider, in addition to those for all functions."""
     only_unit = ""
-    """Name of the only unit of account that the provider moves; empty for any."""
+    """Name of the only unit of account that the provider supports; empty means any unit."""
     pays_out_automatically = False
     """Whether balances above the operator's threshold are paid out without a request."""
     confirms_transfers = False
-    """Whether users may have to confirm transfers; responses then have the parameters."""
+    """Whether users may have to confirm transfers; responses then contain the parameters."""
 
     def __init__(self, environment: ProviderEnvironment) -> None:
         self.environment = environment
@@ -171,18 +171,18 @@ class PaymentProvider(Protocol):
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         """Create a payment order, and return the parameters that the payer's client needs.
 
-        These are `{"code_url"}` for native, signed parameters for jsapi, and the wallet's own for
-        the host. Return None if the number is already paid or closed; `query` returns which.
+        WeChat needs `code_url` for native and signed parameters for jsapi; the host's wallet
+        defines its own. Return None if the number is already paid or closed; `query` tells which.
         """
 
     def query(self, number: str) -> OrderFound:
-        """Return an order with every payment for it, not only the first."""
+        """Return an order with its payments, of which there may be several."""
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
         """Return a payment by the provider's id, including one that `query` does not list."""
 
     def close(self, number: str) -> None:
-        """Close an order, if it is open; a payment may still arrive."""
+        """Close an open order; a payment may still arrive afterwards."""
 
     def refund(self, order: RefundOrder) -> RefundFound:
         """Refund a payment once per *refund_no*; return FAILED only for a signed answer."""
@@ -191,9 +191,9 @@ class PaymentProvider(Protocol):
         """Return a refund, requested by us or made outside; NOT_FOUND is a state."""
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        """Return payments and refunds of a day such as "2026-11-22" in the provider's time zone.
+        """Return the payments and refunds of a day, such as "2026-11-22", in the provider's zone.
 
-        Return None if the statement does not exist yet. The adapter has verified the file's hash.
+        Return None if the statement does not exist yet. The adapter verifies its hash or signature.
         """
 
 
@@ -206,11 +206,11 @@ class PayoutProvider(Protocol):
     needs_consent: bool
     """Whether payees confirm every transfer, unless they consented to all transfers."""
     locks_money: bool
-    """Whether statements may book a transfer when it is requested, and a return if unpaid."""
+    """Whether statements may list a transfer before it is paid, and its return if it never is."""
     settling_ms: int
     call_ms_max: int
     query_horizon_ms: int
-    """Age of a number in milliseconds up to which NOT_FOUND is a proof."""
+    """Age of a number in milliseconds up to which NOT_FOUND proves that no transfer was made."""
 
     def details(self) -> str:
         """Return the transfer settings as text, which withdrawals store for identical retries."""
@@ -218,9 +218,9 @@ class PayoutProvider(Protocol):
     def transfer(self, order: TransferOrder) -> TransferFound:
         """Pay out once per *transfer_no*, and return the transfer's state, or REFUSED.
 
-        REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
-        NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was already
-        executed, return its state, regardless of the provider's code.
+        Return REFUSED only for an answer with a reason. THROTTLED and OUT_OF_FUNDS are temporary;
+        NOT_AUTHORIZED means that the user has not consented; OTHER is permanent. For a number that
+        was already executed, return its state, regardless of the provider's code.
         """
 
     def query(self, transfer_no: str) -> TransferFound:
@@ -252,7 +252,7 @@ class NoticeQueue(Protocol):
     """At-least-once queue of provider notices; tests have a double."""
 
     def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
-        """Queue notices, visible after *delay_s*; after Unavailable, some may be queued."""
+        """Queue notices, visible after *delay_s*. If it raises Unavailable, some may be queued."""
 
 
 class Logins(Protocol):
@@ -261,7 +261,7 @@ class Logins(Protocol):
     def find_account(self, code: str, owner_of: Callable[[str], str]) -> ExternalAccount | None:
         """Return a code's account, or None if the code is wrong, used or expired.
 
-        *owner_of* returns the user id of an account's *name_hash*.
+        *owner_of* returns the user id for an account's *name_hash*.
         """
 
 
@@ -296,7 +296,7 @@ class TokenIssuer(Protocol):
     """Issuer of tokens for users who sign in through a provider; tests have a double."""
 
     def subject_of(self, name_hash: str) -> str:
-        """Return the permanent subject in tokens for the account's user."""
+        """Return the subject of an account's tokens, which never changes."""
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         """Return a token and its expiry in milliseconds."""
@@ -305,7 +305,7 @@ class TokenIssuer(Protocol):
 class Payees(Protocol):
     """Mapping from users to payout accounts.
 
-    One adapter returns linked accounts, the other returns the account of the request's token.
+    One adapter returns linked accounts. The other adds the host account that the token names.
     """
 
     def find(self, user_id: str, channel: ProviderName) -> Payee | None:

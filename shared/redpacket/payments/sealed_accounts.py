@@ -16,7 +16,7 @@ from redpacket.payments.model.provider import OWNED, ExternalAccount
 from redpacket.platform.errors import InvariantViolated
 
 _TEXT_LENGTH_MIN = 43
-"""Minimum characters of a key: 256 bits in an alphabet of 64 characters."""
+"""Minimum length of a key: this many random base64 characters contain 256 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Accounts:
     """Encryption of one provider's account names, or of other text in one *context*.
 
     Each seal is bound to an owner, such as a user or a payment, so a copy in another owner's row
-    does not open. AES-SIV is deterministic, so a repeated write changes nothing. Like the hash, it
-    reveals only equality.
+    cannot be decrypted. AES-SIV is deterministic, so a retry writes the same value. Like the hash,
+    a seal reveals only whether two names are equal.
     """
 
     def __init__(self, keys: AccountKeys, context: str) -> None:
@@ -58,7 +58,7 @@ class Accounts:
         self._hash_prefix = len(self._context).to_bytes(2) + self._context
 
     def seal(self, name: str, owner: str) -> ExternalAccount:
-        """Return *name* in storable form."""
+        """Return *name* sealed for *owner*, with its hash."""
         return ExternalAccount(self.seal_text(name, owner), self.hash_of(name), owner)
 
     def open(self, account: ExternalAccount) -> str:
@@ -78,7 +78,7 @@ class Accounts:
     def open_text(self, sealed: str, owner: str) -> str | None:
         """Return a seal's text, or None if none of our keys sealed the text for *owner*.
 
-        Without *owner*, open a seal from an earlier version.
+        If *owner* is empty, open a seal from an earlier version.
         """
         key_name, _, content = sealed.partition(OWNED if owner else ".")
         bound = [self._context, owner.encode()] if owner else [self._context]

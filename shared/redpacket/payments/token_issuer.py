@@ -31,7 +31,7 @@ _MS_PER_S = 1_000
 
 @dataclass(frozen=True, slots=True)
 class IssuerKey:
-    """Key pair, with the time since which the public key is published."""
+    """Key pair, with the time at which the public key was published."""
 
     kid: str
     private_key: str = field(repr=False)
@@ -39,7 +39,7 @@ class IssuerKey:
 
     @classmethod
     def new(cls, now_ms: int) -> Self:
-        """Return a key pair published as of now."""
+        """Return a new key pair, published at *now_ms*."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)
         text = key.private_bytes(
             serialization.Encoding.PEM,
@@ -49,7 +49,7 @@ class IssuerKey:
         return cls(f"{now_ms // _MS_PER_S}-{secrets.token_hex(4)}", text, now_ms)
 
     def loaded(self) -> rsa.RSAPrivateKey:
-        """Return the parsed key pair."""
+        """Return the private key, parsed from its PEM text."""
         key = serialization.load_pem_private_key(self.private_key.encode(), password=None)
         assert isinstance(key, rsa.RSAPrivateKey)
         return key
@@ -100,7 +100,7 @@ class IssuerKeys:
     def signing(self, now_ms: int) -> IssuerKey:
         """Return the newest key that all verifiers have had time to fetch."""
         ready = [k for k in self.keys if now_ms >= k.published_at_ms + PUBLISHED_AHEAD_MS]
-        # With the first key, no verifier can have cached an earlier set.
+        # A new issuer's key can sign now, because no verifier has cached earlier keys.
         return ready[-1] if ready else self.keys[0]
 
     def jwks(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Rs256Tokens:
 
 
 def issuer_files(url: str, keys: IssuerKeys) -> dict[str, str]:
-    """Return static files, keyed by path, because an HTTP API cannot serve its own issuer."""
+    """Return the issuer's files, keyed by path; an HTTP API cannot serve its own issuer."""
     configuration = {
         "issuer": url,
         "jwks_uri": f"{url}/jwks.json",

@@ -1,4 +1,4 @@
-"""Response types of payments, withdrawals and provider accounts."""
+"""Response types for payments, withdrawals and provider accounts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ProviderCall(TypedDict):
 
 
 class ListedWithdrawal(TypedDict):
-    """Withdrawal as shown to operators; `waits_for` and `next_step` are null after its end."""
+    """Withdrawal for operators; `waits_for` and `next_step` are null after the withdrawal ends."""
 
     withdrawal_id: WithdrawalId
     status: WithdrawalStatus
@@ -100,7 +100,7 @@ class WithdrawalDetails(ListedWithdrawal):
     lease_until_ms: Annotated[
         int,
         about(
-            "End of the lease, until which only one worker may call the provider; 0 before a call.",
+            "End of one worker's exclusive right to call the provider; 0 before the first call.",
             0,
         ),
     ]
@@ -130,7 +130,7 @@ class Binding(TypedDict):
     is_bound: bool
     account: Annotated[
         str | None,
-        about("Short hash, which changes only if another account is linked.", "3fa85f64"),
+        about("Short hash that changes only if another account is linked.", "3fa85f64"),
     ]
     bound_at_ms: Annotated[AtMs | None, about("Time when the account was linked.")]
     opens_at_ms: Annotated[AtMs | None, about("Time from which withdrawals are allowed.")]
@@ -150,7 +150,7 @@ class Token(TypedDict):
 
 
 class ListedReturn(TypedDict):
-    """Uncredited money that a provider received; an operator decides."""
+    """Received payment that was not credited and needs an operator's decision."""
 
     payment_id: PaymentId
     transaction_id: Annotated[Word, about("The provider's transaction ID.")]
@@ -159,8 +159,8 @@ class ListedReturn(TypedDict):
     reason: Annotated[
         ReturnReason,
         about(
-            "`mismatched`: differs from the order. `refunded`: refunded at the provider in part "
-            "before the credit. Other values: the provider rejected our refund."
+            "`mismatched`: differs from the order. `refunded`: partly refunded at the provider "
+            "before it was credited. Other values: the provider rejected our refund."
         ),
     ]
     noted_at_ms: AtMs
@@ -186,7 +186,7 @@ class Debt(TypedDict):
 
 
 class Debts(TypedDict):
-    """Debts of users, newest refund first."""
+    """Users' debts, newest refund first."""
 
     items: Annotated[list[Debt], about("Items; may be empty even if more pages follow.")]
     next: Next

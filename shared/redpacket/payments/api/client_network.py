@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _FORWARDED, _SOURCE = "forwarded", "source"
 _IPV6_PREFIX_BITS = 64
-"""Prefix length of an IPv6 network whose addresses all belong to one customer."""
+"""Prefix length that groups the IPv6 addresses of one customer."""
 
 
 def client_network(request: HttpRequest) -> str:
@@ -21,8 +21,8 @@ def client_network(request: HttpRequest) -> str:
     if settings.client_address == _SOURCE:
         address = request.source_ip
     elif settings.client_address == _FORWARDED:
-        # CloudFront appends the viewer, and the gateway may append CloudFront. A viewer can forge
-        # all earlier entries.
+        # CloudFront appends the viewer's address, and API Gateway may append CloudFront's. A viewer
+        # can forge all earlier entries.
         hops = request.headers.get("x-forwarded-for", "").replace(" ", "").split(",")
         address = next((hop for hop in reversed(hops) if hop != request.source_ip), "")
     if ":" not in address:

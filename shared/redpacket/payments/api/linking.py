@@ -29,12 +29,12 @@ def add_link_routes(routes: Api, channel: ProviderName) -> None:
         return HttpAnswer(binding_view(payees.find(request.user.user_id, channel)))
 
     def link_account(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
-        """Link the caller's account; if it replaces another one, withdrawals wait for a day."""
+        """Link the caller's account. If it replaces another account, withdrawals wait for a day."""
         body, ports = body_of(CodeBody, request), containers.payments.login_ports
         bound = bind_account.bind_account(request.user.user_id, channel, body.code, ports=ports)
         return HttpAnswer(binding_view(bound))
 
-    # The function names become the operation ids.
+    # The function names become the operation IDs.
     read_account.__name__, link_account.__name__ = f"read_{channel}", f"bind_{channel}"
     refusals = (ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited)
     routes.route(f"GET /me/{channel}")(read_account)

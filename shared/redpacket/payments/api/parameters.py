@@ -1,4 +1,4 @@
-"""Route parameters of payments and withdrawals."""
+"""Route parameters for payments and withdrawals."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ any_withdrawals_cursor_of = cursor(
     f"({PAYMENTS_CURSOR}|{PENDING_CURSOR})", "`next` from the previous page with the same user."
 )
 withdrawal_status_of = choice(
-    "status", WithdrawalStatus, "Only withdrawals with this status; a final status needs `user`."
+    "status", WithdrawalStatus, "Only withdrawals with this status; a final status requires `user`."
 )
 
 
 @optional("query", "user", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
 def withdrawer_of(text: str) -> str:
-    """Only withdrawals by this user, given by host id."""
+    """Only withdrawals by the user with this host id."""
     return person_of(of_form("user", HOST_ID.pattern, text)).user_id

@@ -20,7 +20,7 @@ else:
     ChannelName = Literal[tuple(map(str, ProviderName))]
 ProviderChannel = Annotated[
     ChannelName,
-    about("Provider; returns 422 `channel_unavailable` if not configured."),
+    about("Provider. If it is not configured, the response is 422 `channel_unavailable`."),
 ]
 
 
@@ -44,7 +44,7 @@ class WithdrawalBody(StrictBody):
 
 
 class CodeBody(StrictBody):
-    """Authorization code of a provider, which links an account or signs in."""
+    """Authorization code from a provider, for linking an account or signing in."""
 
     model_config = example({"code": "code-alice"})
 
@@ -59,7 +59,7 @@ _Reference = StringConstraints(pattern=r"^[!-~]+$", max_length=128)
 
 
 class ResolutionBody(StrictBody):
-    """POST /admin/payments/returns: how a listed return was resolved."""
+    """POST /admin/payments/returns: resolution of a listed return."""
 
     model_config = example(
         {
@@ -87,7 +87,7 @@ class ResolutionBody(StrictBody):
     reference: Annotated[
         Annotated[str, _Reference] | None,
         about(
-            "Reference of the outside transfer, which can be used once. A deposit needs no "
+            "Reference of the outside transfer; it can be used only once. A deposit needs no "
             "reference, because its `case` is the transaction ID."
         ),
     ] = None
@@ -95,7 +95,7 @@ class ResolutionBody(StrictBody):
 
     @property
     def parsed(self) -> Resolution:
-        """Return the resolution as a model value. Raises InvalidRequest."""
+        """Return the body as a `Resolution`. Raises InvalidRequest."""
         by, reference = ResolvedBy(self.by), self.reference or ""
         if by is ResolvedBy.OUTSIDE and not reference:
             raise InvalidRequest.of("reference", "is required for an outside transfer")

@@ -1,4 +1,4 @@
-"""Responses about payments, withdrawals and consents."""
+"""Responses for payments, withdrawals and consents."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
 
 
 def listed_withdrawals(withdrawals: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
-    """Return withdrawals for operators, with the reasons why they wait."""
+    """Return withdrawals for operators, with the reason why each one waits."""
     users = containers.users.profiles.list_users([each.user_id for each in withdrawals])
     now_ms = containers.platform.clock.now_ms()
     return [_listed_view(each, users.get(each.user_id), now_ms) for each in withdrawals]
@@ -116,7 +116,7 @@ def binding_view(payee: Payee | None) -> answers.Binding:
 
 
 def confirmation_view(merchant: Merchant, sealed: str, number: str) -> answers.Confirmation | None:
-    """Return the parameters with which a client confirms *number*, or None if there are none."""
+    """Return the parameters for confirming a withdrawal or consent, or None if there are none."""
     package = containers.providers.prompts.open_text(sealed, number) if sealed else None
     if not package:
         return None
@@ -136,7 +136,7 @@ def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:
 
 
 def debt_views(debts: Sequence[tuple[PaymentRefund, int]]) -> list[answers.Debt]:
-    """Return refunds that left a debt, with the host's ids of the users."""
+    """Return refunds that left a debt, with the users' host ids."""
     users = containers.users.profiles.list_users([refund.user_id for refund, _ in debts])
     return [debt_view(*debt, users.get(debt[0].user_id)) for debt in debts]
 

@@ -1,1 +1,1 @@
-"""Clients of remote services for payments."""
+"""Clients for remote services that payments use."""

@@ -1,4 +1,4 @@
-"""SQS queue of notices from provider callbacks; the transfer function queries their subjects."""
+"""SQS queue of provider notices, which tell the transfer function what to query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payees for one request; the host's wallet knows only the token's user."""
+"""Payees for one request; in the host's wallet, only the token's user has an account."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.platform.user import User
 
 
 class TokenPayees:
-    """Payees implementation for one user; other providers use the bound accounts."""
+    """Payees implementation for one user; providers other than the host use bound accounts."""
 
     def __init__(self, user: User, host_accounts: Accounts, bound: Payees) -> None:
         self._user = user

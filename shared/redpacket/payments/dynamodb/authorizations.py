@@ -48,7 +48,7 @@ class DynamoAuthorizations:
         return _authorization_of(row) if row else None
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return the numbers of consents to query at the provider, oldest first; may lag."""
+        """Return the numbers of consents to query at the provider, oldest first; it may lag."""
         rows = oldest(self._dynamo, self._payments, f"consent-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.AUTHORIZATION_PREFIX) for row in rows]
 
@@ -63,7 +63,7 @@ class DynamoAuthorizations:
         )
 
     def keep_confirmation(self, authorization: Authorization, confirmation: str) -> None:
-        """Store the confirmation data for the user's client while AWAITING_CONFIRMATION."""
+        """Store the data for the user's client if the consent is AWAITING_CONFIRMATION."""
         self._dynamo.update(
             self._payments,
             payment_keys.authorization(authorization.number),
@@ -106,7 +106,7 @@ class DynamoAuthorizations:
         self._dynamo.try_transact([doubted, unused])
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
-        """Set a consent to CLOSING, so that no transfer uses it; False if the payee row changed."""
+        """Set a consent to CLOSING, so it is not used; return False if the payee row changed."""
         ended = closing(self._payments, authorization.channel, authorization.number, now_ms)
         unused = self._unnamed(authorization)
         return self._dynamo.try_transact([ended, unused])
@@ -124,7 +124,7 @@ class DynamoAuthorizations:
         )
         unused = self._unnamed(authorization)
         if not self._dynamo.try_transact([closed, unused]):
-            # The payee row does not refer to this consent, and never will again.
+            # The payee row does not refer to this consent, and will never refer to it again.
             self._dynamo.write(closed)
 
     def _unnamed(self, authorization: Authorization) -> Operation:

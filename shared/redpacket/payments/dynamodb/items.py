@@ -34,12 +34,12 @@ SHARDS = range(8)
 
 
 def work_list(kind: str, channel: ProviderName, subject: str) -> str:
-    """Return the partition of a work list for *subject*."""
+    """Return the partition of a work list that contains *subject*."""
     return keys.work(f"{kind}-{channel}", keys.work_shard(subject) % len(SHARDS))
 
 
 def payment_row(payment: Payment) -> dict[str, Value]:
-    """Return the row of a pending payment, in the work list."""
+    """Return the row of a pending payment, with the attributes of the work list."""
     row: dict[str, Value] = {
         **payment_keys.payment(payment.number),
         "number": payment.number,
@@ -93,7 +93,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
 
 
 def return_row(returned: PaymentReturn) -> dict[str, Value]:
-    """Return the row of a transaction's return, in the work list or the operators' list."""
+    """Return the row of a return, in the work list if DUE or in the operators' list if LISTED."""
     row: dict[str, Value] = {
         **payment_keys.payment_return(returned.number, returned.transaction_id),
         "amount_fen": returned.amount_fen,
@@ -173,7 +173,7 @@ def refund_of(row: dict[str, Any]) -> PaymentRefund:
 
 
 def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
-    """Return the row of a withdrawal whose money is held, in the work list."""
+    """Return the row of a withdrawal whose money is held, with the work list's attributes."""
     row: dict[str, Value] = {
         **payment_keys.withdrawal(withdrawal.withdrawal_id),
         "withdrawal_id": withdrawal.withdrawal_id,
@@ -189,7 +189,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "attempt_no": withdrawal.attempt_no,
         "call_count": 0,
         "lease_until_ms": 0,
-        # Rows from earlier versions lack this attribute, so checks expect it only if it exists.
+        # Reconciliation skips rows without this attribute, which earlier versions wrote.
         "returned_on": "",
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,
@@ -270,7 +270,7 @@ def line_of(row: dict[str, Any]) -> StatementLine:
 
 
 def merchant_row(merchant: Merchant) -> dict[str, Value]:
-    """Return the attributes for the merchant for which a provider acts."""
+    """Return the attributes of a merchant."""
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id}
 
 

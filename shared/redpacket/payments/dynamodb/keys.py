@@ -12,7 +12,7 @@ def payment(number: str) -> dict[str, str]:
 
 
 def payment_return(number: str, transaction_id: str) -> dict[str, str]:
-    """Return the key of a return, which concerns one of a payment's transactions."""
+    """Return the key of a transaction's return; a payment may have several transactions."""
     return {**payment(number), "sk": f"{RETURN_PREFIX}{transaction_id}"}
 
 
@@ -64,7 +64,7 @@ def outside_line(channel: str, kind: str, day: str, number: str, outside_no: str
 
 
 def outside_lines(channel: str, kind: str, day: str, shard: int) -> str:
-    """Return a shard's partition of the expected lines of a day's statement."""
+    """Return the partition for one shard of the lines that a day's statement must contain."""
     return f"{OUTSIDE_PREFIX}{channel}#{kind}#{day}#{shard}"
 
 
@@ -72,12 +72,12 @@ OUTSIDE_PREFIX = "outside#"
 
 
 def provider_row(channel: str, name: str) -> dict[str, str]:
-    """Return the key of a provider's rate limit slots or circuit breaker."""
+    """Return the key of a provider's shared state, such as its circuit breaker."""
     return {"pk": f"gateway#{channel}", "sk": name}
 
 
 def notice(channel: str, notice_id: str) -> dict[str, str]:
-    """Return the key that marks a callback as processed; the row has a TTL."""
+    """Return the key that marks a callback as queued; the row has a TTL."""
     return {"pk": f"notice#{channel}#{notice_id}", "sk": "notice"}
 
 

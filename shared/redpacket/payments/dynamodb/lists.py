@@ -1,4 +1,4 @@
-"""Lists and work lists in PaymentsTable; listed rows are read strongly after the index."""
+"""Operators' lists and work lists in PaymentsTable, read through indexes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WORK_LISTS = [
     for each in ProviderName
     for n in SHARDS
 ]
-"""Work lists of withdrawals: one to call the provider, one to query it."""
+"""Partitions of withdrawals that wait for a call to the provider or for a query."""
 
 
 class DynamoPaymentLists:
-    """Lists for operators, newest first. Methods raise InvalidRequest for a bad cursor."""
+    """Lists for operators. Methods raise InvalidRequest for a bad cursor."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -42,14 +42,14 @@ class DynamoPaymentLists:
         return [returned for returned in returns if returned.status is ReturnStatus.LISTED], more
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
-        """Return a page of outside refunds that left a debt, even if repaid, and a cursor."""
+        """Return a page of outside refunds that left a debt, even a repaid one, and a cursor."""
         rows, more = self._lists.read_page(payment_keys.DEBTS, cursor, limit)
         return [refund_of(row) for row in rows], more
 
     def list_pending_withdrawals(
         self, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
-        """Return a page of pending withdrawals, oldest first in each work list, and a cursor."""
+        """Return a page of pending withdrawals, oldest first per work list, and a cursor."""
         if cursor is not None and not re.fullmatch(PENDING_CURSOR, cursor):
             raise invalid_cursor()
         first, _, begin = (cursor or "0").partition(".")
@@ -75,7 +75,7 @@ def _place(begin: str) -> Row:
 def oldest(
     dynamo: Dynamo, table: str, kind: str, until_ms: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Return the oldest rows of a work list."""
+    """Return the oldest rows of a work list that are due by *until_ms*."""
     rows = [
         row
         for shard in SHARDS

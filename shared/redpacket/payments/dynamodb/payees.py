@@ -54,9 +54,9 @@ class DynamoPayees:
     ) -> Payee:
         """Bind an account to a user, and free the user's previous account.
 
-        If the account is already bound, only a seal from an earlier version is replaced. The
-        previous account's consent changes to CLOSING, and only `list_waiting` still contains it.
-        Raises OpenidInUse.
+        If the account is already bound to the user, only a seal from an earlier version is
+        replaced. The previous account's consent changes to CLOSING, so that the sweep closes it at
+        the provider. Raises OpenidInUse.
         """
         for _ in range(_TRIES):
             seen = self._read(user_id, channel)
@@ -145,7 +145,7 @@ def as_seen(seen: Payee) -> str:
 
 
 def seen_in(seen: Payee) -> dict[str, Value]:
-    """Return the values that `as_seen` binds."""
+    """Return the values for the condition of `as_seen`."""
     named: dict[str, Value] = {"seen_hash": seen.account.name_hash}
     return named | ({"seen_no": seen.asked_no} if seen.asked_no else {})
 

@@ -1,4 +1,4 @@
-"""Repository of payments in PaymentsTable, which only payment functions write (docs/adr/0030)."""
+"""Repository of payments in PaymentsTable (docs/adr/0030)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ COUNTED_MS = 7 * DAY_MS
 
 
 class DynamoPayments:
-    """Repository of payments, and the only writer of their credits. Lists may lag."""
+    """Repository of payments, and the only code that credits them. Its lists may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -85,7 +85,7 @@ class DynamoPayments:
 
     def put_of_packet(self, payment: Payment, per_day_max: int) -> Payment:
         """Store an unpaid packet's intent, or return the existing intent. Raises RateLimited."""
-        # Write the intent first, so that an existing intent is not counted again.
+        # The intent comes first, so that an existing one is returned even after the daily limit.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda row: _of_packet(row, payment)
         )
@@ -115,7 +115,7 @@ class DynamoPayments:
         return payment_of(row) if row else None
 
     def begin_order(self, payment: Payment, now_ms: int) -> bool:
-        """Record an order before its call; return False if another exists or the payment ended."""
+        """Record an order before the call; return False if another began or the payment ended."""
         return self._dynamo.update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -127,7 +127,7 @@ class DynamoPayments:
         )
 
     def keep_prompt(self, number: str, prompt: str) -> None:
-        """Store the payer's client parameters, unless the payment has ended."""
+        """Store the parameters for the payer's client, unless the payment has ended."""
         self._dynamo.update(
             self._payments,
             payment_keys.payment(number),
@@ -166,9 +166,9 @@ class DynamoPayments:
         )
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
-        """Set a PENDING payment to CLOSED; return False if it is no longer PENDING.
+        """Set a PENDING payment to CLOSED.
 
-        A payment that was not ordered when it was read stays open if an order has begun since.
+        Return False if it is no longer PENDING, or if an order has begun since it was read.
         """
         work = (
             "REMOVE work_pk, work_at_ms" if again_at_ms is None else ", work_at_ms = :again_at_ms"
@@ -196,8 +196,9 @@ class DynamoPayments:
         """Credit a payment to its user's account, once per number.
 
         With *funding* (the paid packet and its transfer) the same transaction moves the money to
-        the packet and changes it from UNPAID to OPEN. Return False if the payment has a transaction
-        or the packet is not UNPAID; the caller must then read again.
+        the packet and changes it from UNPAID to OPEN. Return False if the payment already has a
+        transaction, if this one is recorded as returned, or if the packet is not UNPAID; the caller
+        must then read again.
         """
         operations = self._set_paid(payment, transaction, now_ms)
         line = line_in(transaction)
@@ -208,12 +209,12 @@ class DynamoPayments:
             packet, transfer = funding
             operations.append(self._open(packet, payment.number))
             transfers.append(transfer)
-            # The packet already counts as open.
+            # `open_count` already includes unpaid packets.
             counts[transfer.debit] = {"unpaid_count": -1}
         operations += post_operations(self._accounts, transfers, counts)
         if self._dynamo.try_transact(operations):
             return True
-        # A restore may have lost the payment's end, but not its credit and its statement line.
+        # A restore may have lost the payment's end, but kept its credit and its statement line.
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, credited.transfer_id)
         if at_ms is None:
             return False
@@ -235,11 +236,11 @@ class DynamoPayments:
         return [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
 
     def has_notice(self, channel: ProviderName, notice_id: str) -> bool:
-        """Return whether a callback was processed."""
+        """Return whether a callback was queued."""
         return self._dynamo.get(self._payments, payment_keys.notice(channel, notice_id)) is not None
 
     def note_notice(self, channel: ProviderName, notice_id: str, expires_at_ms: int) -> None:
-        """Record that a callback was processed."""
+        """Record that a callback was queued."""
         row: dict[str, Value] = {
             **payment_keys.notice(channel, notice_id),
             "expires_at_s": expires_at_ms // 1000,

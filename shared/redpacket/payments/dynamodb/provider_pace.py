@@ -43,7 +43,7 @@ class DynamoProviderPace:
         return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
 
     def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
-        """Open the breaker until a time."""
+        """Store the end of the breaker's pause, and the number of consecutive pauses."""
         self._dynamo.update(
             self._payments,
             payment_keys.provider_row(channel, _BREAKER),
@@ -53,7 +53,7 @@ class DynamoProviderPace:
         )
 
     def note_calls(self, channel: ProviderName, now_ms: int, *, is_answered: bool) -> None:
-        """Store that the provider answered a run's calls, or since when the provider is silent."""
+        """Store when the provider last answered, or since when it has been silent."""
         change = (
             "SET answered_at_ms = :now_ms REMOVE silent_since_ms"
             if is_answered

@@ -58,7 +58,7 @@ class DynamoReturns:
         self._audit_table = dynamo.tables.journal
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
-        """Record once that a transaction is not credited. Raises InvariantViolated if credited."""
+        """Record a transaction's return once. Raises InvariantViolated if it was credited."""
         operations = [
             put(self._payments, return_row(returned)),
             check(
@@ -87,7 +87,7 @@ class DynamoReturns:
     def list_returns_due(
         self, channel: ProviderName, until_ms: int, limit: int
     ) -> list[tuple[str, str]]:
-        """Return number and transaction id of pending returns, oldest first."""
+        """Return the payment number and transaction id of each pending return, oldest first."""
         rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
         return [
             (
@@ -98,7 +98,7 @@ class DynamoReturns:
         ]
 
     def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
-        """Return one transaction's record."""
+        """Return a transaction's recorded return."""
         row = self._dynamo.get(self._payments, payment_keys.payment_return(number, transaction_id))
         return return_of(row) if row else None
 
@@ -114,7 +114,7 @@ class DynamoReturns:
         )
 
     def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
-        """Record a completed return once, with the provider's time."""
+        """Record a completed return; return False if the return is no longer DUE."""
         done = update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
@@ -135,7 +135,7 @@ class DynamoReturns:
         return self._dynamo.try_transact([done, added, line])
 
     def list_return(self, returned: PaymentReturn) -> None:
-        """Move a return that the provider will never make to the operators' list."""
+        """Move a DUE return to the operators' list."""
         self._dynamo.update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
@@ -158,8 +158,8 @@ class DynamoReturns:
         """Set a LISTED return to RESOLVED with its reference, log the action, and count *spent*.
 
         An outside transfer and a deposit for the transaction exclude each other. Return False,
-        without effect, if the return or the allowance has changed, the reference was used before,
-        or the other resolution came first.
+        without effect, if the return or the allowance has changed, if the reference was used
+        before, or if the transaction of an outside transfer already has a deposit.
         """
         resolved = update(
             self._payments,
@@ -186,7 +186,7 @@ class DynamoReturns:
     ) -> bool:
         """Record an outside refund of an uncredited transaction, once per refund number.
 
-        The remainder waits for an operator. Return False if the refund is recorded already or the
+        The remainder waits for an operator. Return False if the refund is already recorded or the
         return has changed; the caller must then read again.
         """
         fen = returned.refunded_fen + refund.returned_fen
@@ -227,8 +227,8 @@ class DynamoReturns:
     def reverse(self, payment: Payment, refund: PaymentRefund, answer: RefundFound) -> bool:
         """Debit an outside refund to the user's account and receivable, once per refund number.
 
-        Return False if the refund is recorded already, the balance no longer covers its part, or
-        the payment has changed; the caller must then read again.
+        Return False if the refund is already recorded, the balance no longer covers *wallet_fen*,
+        or the payment has changed; the caller must then read again.
         """
         taken = update(
             self._payments,

@@ -1,4 +1,4 @@
-"""Repository of withdrawals in PaymentsTable; changes require the attempt and lease as read."""
+"""Repository of withdrawals in PaymentsTable; changes fail if the attempt or lease changed."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ class DynamoWithdrawals:
     def list_of_user(
         self, user_id: str, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
-        """Return a page of a user's withdrawals, newest first, and the next cursor; it may lag."""
+        """Return a page of a user's withdrawals, newest first, and a cursor; the page may lag."""
         lists = NewestFirst(self._dynamo, self._payments, PAYMENTS_CURSOR)
         rows, more = lists.read_page(payment_keys.withdrawal_list(user_id), cursor, limit)
         return [withdrawal_of(row) for row in rows], more
 
     def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return the ids of withdrawals to transfer, oldest first; the list may lag."""
+        """Return the ids of withdrawals that wait for a call, oldest first; the list may lag."""
         return self._list_waiting("transfer", channel, until_ms, limit)
 
     def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
@@ -123,7 +123,7 @@ class DynamoWithdrawals:
         return self._list_waiting("look", channel, until_ms, limit)
 
     def list_looks_after(self, channel: ProviderName, after_ms: int) -> list[str]:
-        """Return ids of withdrawals whose next query is due at or after *after_ms*; may lag."""
+        """Return ids of withdrawals whose next query is due from *after_ms*; the list may lag."""
         return [
             str(row["pk"]).removeprefix(payment_keys.WITHDRAWAL_PREFIX)
             for shard in SHARDS
@@ -138,7 +138,7 @@ class DynamoWithdrawals:
         ]
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
-        """Store a provider's answer for operators, after the last answers in *seen*."""
+        """Append an answer to those stored for operators, and keep the last CALLS_KEPT."""
         self._dynamo.update(
             self._payments,
             payment_keys.withdrawal(seen.withdrawal_id),
@@ -148,7 +148,7 @@ class DynamoWithdrawals:
         )
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
-        """Store the expected time, as shown to the user."""
+        """Store the expected time of the call, which the user sees."""
         self._dynamo.update(
             self._payments,
             payment_keys.withdrawal(withdrawal_id),
@@ -161,7 +161,8 @@ class DynamoWithdrawals:
         """Lease the right to call the provider until *until_ms*, or return None.
 
         The withdrawal moves from `list_to_call` to `list_to_look`, due at the end of the lease.
-        Return None if it has changed, ended or stopped, or if another lease runs at *now_ms*.
+        Return None if the withdrawal has changed, ended or been stopped, or if another lease is
+        active at *now_ms*.
         """
         if until_ms <= seen.lease_until_ms or now_ms < seen.lease_until_ms:
             return None
@@ -259,7 +260,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
-        """Set a withdrawal to PAID, or return False if it is PAID. Raises InvariantViolated."""
+        """Set a withdrawal to PAID; return False if it already is. Raises InvariantViolated."""
         line = StatementLine(
             StatementKind.TRANSFER,
             seen.transfer_no,
@@ -278,7 +279,7 @@ class DynamoWithdrawals:
             outside_no=transfer.outside_no,
             attempt=seen.attempt_no,
         )
-        # A restore may have lost the withdrawal's end, but not its statement line.
+        # A restore may have lost the withdrawal's end, but kept its statement line.
         noted = merge(self._payments, line_row(seen.channel, line, now_ms))
         if self._dynamo.try_transact([paid, noted]):
             return True
@@ -299,7 +300,7 @@ class DynamoWithdrawals:
         now_ms: int,
         is_case: bool = False,
     ) -> bool:
-        """Set a withdrawal to CANCELLED or FAILED and return the money, or return False if changed.
+        """End a withdrawal as CANCELLED or FAILED and repay its user; return False if it changed.
 
         The row stores the provider's *answer*. If *is_case*, the return and a deposit whose case is
         the withdrawal exclude each other.
@@ -316,9 +317,9 @@ class DynamoWithdrawals:
     def end_returned(
         self, seen: Withdrawal, answer: TransferFound, status: WithdrawalStatus
     ) -> bool:
-        """Set a withdrawal to *status* if the money was returned; otherwise return False.
+        """Set a withdrawal to *status* if its money was already returned; otherwise return False.
 
-        A restore may have lost a withdrawal's end, but not its return.
+        A restore may have lost the withdrawal's end, but kept the return of the money.
         """
         name = return_transfer(seen, 0).transfer_id
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, name)

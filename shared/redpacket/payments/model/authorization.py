@@ -15,7 +15,7 @@ CONSENT_MS = 24 * 3_600_000
 """Milliseconds within which a user must agree."""
 
 ASKED_MS = 23 * 3_600_000
-"""Milliseconds for which requests reuse a number; all calls return before CONSENT_MS."""
+"""Milliseconds for which requests reuse a number, so that all calls end before CONSENT_MS."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
@@ -35,7 +35,7 @@ class AuthorizationFound:
     """A consent as the provider reports it.
 
     *confirmation* is for the user's client during AWAITING_CONFIRMATION; *reason* is the
-    provider's code for CLOSED.
+    provider's code if the state is CLOSED.
     """
 
     state: AuthorizationState

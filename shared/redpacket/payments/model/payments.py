@@ -1,6 +1,6 @@
 """Incoming payments: each of our numbers is credited at most once.
 
-A payment's row is one side of its transfers, like a packet's row (docs/adr/0030).
+A payment's row acts as a ledger account, like a packet's row (docs/adr/0030).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ PAYMENT_LIFE_MS = 15 * 60_000
 """Milliseconds until an unpaid order is closed, and its unpaid packet is canceled."""
 
 WATCHED_MS = 24 * 3_600_000
-"""Milliseconds of polling after the close, because late payments may lack a callback."""
+"""Milliseconds for which closed payments are polled, because callbacks may be lost."""
 
 ORDER_PAUSE_MS_MAX = 5_000
-"""Maximum milliseconds between two orders under one number; the first pauses are shorter."""
+"""Maximum pause in milliseconds before an order is retried; the first pauses are shorter."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class PaymentStatus(StrEnum):
-    """Status of a payment; a CLOSED payment may still be paid late. REFUNDED is computed."""
+    """Status of a payment; a CLOSED payment may still be paid late. REFUNDED is not stored."""
 
     PENDING = "pending"
     PAID = "paid"
@@ -133,7 +133,7 @@ OPEN_RETURNS = frozenset({ReturnStatus.DUE, ReturnStatus.LISTED})
 
 @dataclass(frozen=True, slots=True)
 class PaymentReturn:
-    """Transaction that is refunded and never credited.
+    """Transaction that is refunded, or left to an operator, instead of credited.
 
     *refunded_fen* is the amount refunded outside.
     """
@@ -223,7 +223,7 @@ class PaymentRefund:
 
 
 def refund_no_of(number: str, transaction_id: str) -> str:
-    """Return our number for refunding a transaction."""
+    """Return our refund number for a transaction."""
     return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
 
 
@@ -241,7 +241,7 @@ def mismatches(
         ("app_id", merchant.app_id, transaction.merchant.app_id),
         ("mch_id", merchant.mch_id, transaction.merchant.mch_id),
     ]
-    # After an erasure removed the payer, the pseudonym's account gets late money.
+    # After an erasure, the row names no payer, and late money goes to the pseudonym's account.
     if payment.method is PayMethod.JSAPI and payment.payer:
         pairs.append(("payer", payment.payer.name_hash, transaction.payer_hash))
     return [name for name, expected, other in pairs if expected != other]

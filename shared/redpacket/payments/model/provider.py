@@ -18,7 +18,7 @@ OWNED = ":"
 
 
 class PayMethod(StrEnum):
-    """Payment method: `jsapi` inside the app, `native` by a QR code that anyone can pay."""
+    """Payment method: `jsapi` inside the app, `native` through a QR code that anyone can pay."""
 
     JSAPI = "jsapi"
     NATIVE = "native"
@@ -26,10 +26,10 @@ class PayMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAccount:
-    """Account at a provider; only the provider's adapter can decrypt *sealed*, for *owner* alone.
+    """Account at a provider; the provider's adapter decrypts *sealed*, which is bound to *owner*.
 
     *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user whose
-    row has the seal. Only a sign-in sets *nickname* and *picture_url*, if the user shares them.
+    row contains *sealed*. Only a sign-in sets *nickname* and *picture_url*, which users may share.
     """
 
     sealed: str = field(repr=False)
@@ -49,7 +49,7 @@ class Payee:
     """User's payout account; it accepts no withdrawal before *opens_at_ms*.
 
     *authorization_no* is the user's ACTIVE consent to transfers without confirmation. *asked_no* is
-    the latest requested consent.
+    the number of the latest requested consent.
     """
 
     account: ExternalAccount
@@ -177,7 +177,7 @@ class TransferState(StrEnum):
 
 
 class Refusal(StrEnum):
-    """Reasons for a refused call. Only OTHER makes a retry pointless."""
+    """Reasons for a refused call; only THROTTLED and OUT_OF_FUNDS are temporary."""
 
     THROTTLED = "throttled"
     OUT_OF_FUNDS = "out_of_funds"
@@ -241,7 +241,7 @@ def statement_day_start_ms(day: str) -> int:
 
 
 class ProviderEventKind(StrEnum):
-    """Kinds of callbacks. BALANCE is internal: *number* is a user id, *outside_no* the cause."""
+    """Kinds of events. BALANCE is internal: *number* is a user id, and *outside_no* its cause."""
 
     PAYMENT = "payment"
     REFUND = "refund"
@@ -252,9 +252,9 @@ class ProviderEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """Verified callback, which only names a row to query and moves no money.
+    """Verified callback. It moves no money, and only names what to query at the provider.
 
-    *number* is OURS, *outside_no* the provider's. Repeats have the same *notice_id*.
+    *number* is OURS, *outside_no* the provider's. Redeliveries have the same *notice_id*.
     """
 
     kind: ProviderEventKind

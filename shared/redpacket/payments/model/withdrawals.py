@@ -35,13 +35,13 @@ FUNCTION_MS = 60_000
 """Function timeout in milliseconds; a stalled worker cannot call after the timeout."""
 
 WITHDRAWAL_FEN_MIN = 30
-"""Smallest withdrawal in fen that every provider transfers."""
+"""Smallest amount in fen that every provider accepts for a transfer."""
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
 """Age in milliseconds at which an unpaid withdrawal is canceled and returned."""
 
 ID_LENGTH = 30
-"""Length of a withdrawal id; a transfer number adds two digits, and providers accept 32."""
+"""Length of a withdrawal id; a transfer number has two more digits, and providers allow 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
 
 class Stop(StrEnum):
-    """Reasons to stop calls for a transfer; after a stop, only queries decide."""
+    """Reasons to stop calls for a transfer; afterwards, only queries decide its outcome."""
 
     CANCELLED = "cancelled"
     EXPIRED = "expired"
@@ -97,7 +97,8 @@ class ProviderAnswer:
 class Withdrawal:
     """Row of a withdrawal: a frozen request with its transfer number, and its state.
 
-    *lease_until_ms* never decreases; *call_count* counts leases. *day* has the limit.
+    *lease_until_ms* never decreases; *call_count* counts leases. The withdrawal counts
+    toward the limits of *day*.
     """
 
     withdrawal_id: str
@@ -139,9 +140,9 @@ class Withdrawal:
         return replace(self, attempt_no=self.attempt_no + 1).transfer_no
 
     def has_unpaid(self, transfer_no: str, *, is_over: bool) -> bool:
-        """Return whether a transfer of this withdrawal is unpaid; *is_over* means permanently.
+        """Return whether a transfer is unpaid or, if *is_over*, whether it will never be paid.
 
-        A replaced number is permanently unpaid.
+        A transfer that another number has replaced will never be paid.
         """
         if transfer_no == self.transfer_no:
             return self.status in RETURNED or not (is_over or self.is_final)
@@ -219,7 +220,7 @@ def judge(
 
 
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
-    """Return the time from which NOT_FOUND means that no transfer of this number will exist.
+    """Return the time from which NOT_FOUND means that no transfer with this number will exist.
 
     The time is valid only if no further call begins. A stalled worker may call until its function
     is killed, and a query may miss a recent transfer.
@@ -228,7 +229,7 @@ def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
 
 
 def _judge_refusal(withdrawal: Withdrawal, transfer: TransferFound) -> NextAction:
-    """Return the action after a refusal: calls stop, and a query decides."""
+    """Return the action after a refusal: retry later if it is temporary, otherwise stop calls."""
     if transfer.refusal is Refusal.NOT_AUTHORIZED and withdrawal.authorization_no:
         return NextAction.STOP_NOT_AUTHORIZED
     if transfer.refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
@@ -240,7 +241,7 @@ def _judge_missing(
     withdrawal: Withdrawal, now_ms: int, settling_ms: int, horizon_ms: int
 ) -> NextAction:
     if now_ms + CLOCKS_DIFFER_MS >= withdrawal.created_at_ms + horizon_ms:
-        # The provider may have forgotten a paid transfer, and would then pay a repeated call.
+        # The provider may have forgotten a paid transfer, and would pay again if called again.
         return NextAction.LOOK
     if withdrawal.stop is None:
         # Retry under the same number, so that a transfer that appears later has this number.

@@ -75,7 +75,7 @@ def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authoriz
     seen = ports.repository.find(number)
     if seen is None or seen.status is AuthorizationStatus.CLOSED:
         return seen
-    # Delay first, so that a failed query or a crash does not block the other rows.
+    # Reschedule first, so that a failed query or a crash does not block the other rows.
     ports.repository.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
     provider = ports.provider(seen.channel)
     if seen.status is AuthorizationStatus.CLOSING:
@@ -102,7 +102,7 @@ def _take(
         ports.logger.failure("consent_mismatched", error, number=seen.number)
         repository.begin_close(seen, now_ms)
     elif authorization.state is AuthorizationState.CLOSED or (
-        # No call can be in flight, so the provider never received it.
+        # No call can be in flight, so the provider never received the request.
         authorization.state is AuthorizationState.NOT_FOUND
         and is_over
         and seen.status is not AuthorizationStatus.ACTIVE
@@ -122,5 +122,5 @@ def _take(
 
 def _is_of_another(seen: Authorization, authorization: AuthorizationFound) -> bool:
     is_other = authorization.payee_hash not in {None, seen.account.name_hash}
-    # A closing consent must still be closed.
+    # A CLOSING consent is closed at the provider in any case.
     return is_other and seen.status is not AuthorizationStatus.CLOSING

@@ -1,4 +1,4 @@
-"""Binding of a user's provider account, and sign-in, with a code from the provider."""
+"""Account linking and sign-in, with a code from the provider."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class LoginPorts:
     """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account.
 
-    *wrong_codes* limits codes that identify no account.
+    *wrong_codes* limits attempts with codes that identify no account.
     """
 
     logins: Mapping[ProviderName, Logins]
@@ -38,8 +38,8 @@ def bind_account(user_id: str, channel: ProviderName, code: str, *, ports: Login
     """Bind the account that a code identifies, in place of the user's previous account.
 
     Withdrawals to a first account open only after `first_wait_ms`, in case an attacker linked it.
-    Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, and Unavailable, which may
-    have used up the code.
+    Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, Unavailable. After
+    Unavailable, the code may be used up.
     """
     account = _find_account(code, channel, user_id, lambda _: user_id, ports)
     now_ms = ports.clock.now_ms()
@@ -84,7 +84,8 @@ def sign_in(
     try:
         _bind_first(account.owner, channel, account, ports)
     except Unavailable as error:
-        # The code is used up, but the token works without a binding. The next sign-in binds.
+        # The code is used up, but the token works without a binding. The next sign-in tries
+        # to bind again.
         ports.logger.failure("sign_in_not_bound", error)
     return issuer.issue(account, ports.clock.now_ms())
 

@@ -4,9 +4,9 @@ The comparison first queries the provider about unknown lines, because outside r
 callback.
 
 A provider that locks money (`PayoutProvider.locks_money`) may book a transfer when it is requested,
-at most a day before the payment. Without a payment, a return follows within RETURN_DAYS.
+at most a day before the payment. If it is never paid, a return follows within RETURN_DAYS.
 
-The schedule's run also settles forgotten transfers (forgotten.py).
+The scheduled run also settles forgotten transfers (forgotten.py).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DAYS_AT_ONCE = 7
 """Maximum days that one run compares for a provider."""
 
 LATE_AFTER_MS = 38 * 3_600_000
-"""Milliseconds from a day's start to 14:00 on the next day, when its statement is overdue."""
+"""Milliseconds from a day's start to 14:00 on the next day, when the day's statement is overdue."""
 
 _DAY_MS = 24 * 3_600_000
 
@@ -66,14 +66,14 @@ def compare_statements(
     """Compare each provider's statements since its last compared day, or only those of *day*.
 
     Each run compares yesterday's statement again. An error with one provider does not stop the
-    comparison with others. Contradictions and bugs are raised last. With *may_skip*, *day* counts
-    as compared even without a report.
+    comparison with others: contradictions and bugs are raised at the end. With *may_skip*, *day*
+    counts as compared even without a report.
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
     for channel in payments.providers:
         reports[channel] = []
-        # Compare yesterday again, regardless of the row, because other roles also write the row.
+        # Compare yesterday even if the row says it was compared: other roles also write the row.
         due = [day] if day else _days_due(channel, payments) or [_yesterday(payments)]
         for compared_day in (
             due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]
@@ -140,7 +140,7 @@ def _of_day(channel: ProviderName, day: str, actual: str) -> Difference:
 def compare_statement(
     channel: ProviderName, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> StatementReport | None:
-    """Return the differences, or None without a statement. Raises Unavailable."""
+    """Compare a day's statement; return None if it does not exist yet. Raises Unavailable."""
     comparison = _Comparison(channel, day, payments, withdrawals)
     statement = comparison.read_statement(day)
     if statement is None:
@@ -195,7 +195,7 @@ class _Comparison:
         return [line for half in loaded for line in half] if len(loaded) == len(halves) else None
 
     def unknown(self, statement: Iterable[StatementLine]) -> list[StatementLine]:
-        """Return the lines that our rows lack, or have with another amount."""
+        """Return the lines that our rows lack or contain with a different amount."""
         ours = {_facts(line) for line in self._near()}
         missing = [line for line in statement if _facts(line) not in ours]
         return [line for line in missing if not self._is_unpaid(line)]
@@ -229,7 +229,7 @@ class _Comparison:
     def again(self, statement: list[StatementLine]) -> list[Difference]:
         """Report lines that an earlier statement also contains.
 
-        A line matches our rows from three days, so the previous two statements may repeat it.
+        Our rows from three days match a line, so a repeated line would otherwise go unnoticed.
         """
         earlier = {_name(line) for line in (*self._before(1), *self._before(2))}
         again = {_name(line): line for line in statement if _name(line) in earlier}
@@ -256,7 +256,7 @@ class _Comparison:
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
         """Report our lines that no statement has, including lines from the previous day.
 
-        A line may have been added to the previous day after its comparison.
+        Our rows may have gained a line for the previous day after that day was compared.
         """
         before = self._before(1)
         earlier = [] if 1 in self._unread else self._missing(before, 1)
@@ -283,7 +283,7 @@ class _Comparison:
         ]
 
     def _locks(self) -> list[StatementLine]:
-        """Return the transfers from RETURN_DAYS ago that no row of ours marks as paid."""
+        """Return the locks from RETURN_DAYS ago for which our rows have no payment."""
         if not self._has_locks:
             return []
         paid = {_facts(line) for line in self._ours(-2, -1, 0)}
@@ -324,7 +324,7 @@ class _Comparison:
         return self._earlier[days]
 
     def _near(self) -> list[StatementLine]:
-        """Return our lines for the day and both adjacent days, because clocks differ."""
+        """Return our lines for the day and for both adjacent days, because clocks differ."""
         return self._ours(-1, 0, 1)
 
     def _ours(self, *offsets: int) -> list[StatementLine]:

@@ -98,7 +98,7 @@ def _reason_against(
         ports.logger.failure("payment_mismatched", error, number=payment.number)
         return ReturnReason.MISMATCHED
     if transaction.is_refunded:
-        # Only the refunds reveal how much was refunded, and each of them may arrive late.
+        # Only the refunds tell how much was refunded, and each refund may be reported late.
         return ReturnReason.REFUNDED
     if payment.transaction_id:
         ports.logger.event("payment_paid_twice", number=payment.number)
@@ -143,8 +143,8 @@ def _send_back(
 def _is_for(payment: Payment, packet: Packet | None) -> bool:
     """Return whether a packet names this payment, its payer and its amount.
 
-    The order function writes payments of packets, so the packet identifies the owner of the money.
-    A restore may have lost the packet.
+    The packet identifies the owner of the money, because the order function can write the payment's
+    row. A restore may have lost the packet.
     """
     ours = payment.number, payment.user_id, payment.amount_fen
     return packet is not None and ours == (
@@ -155,7 +155,7 @@ def _is_for(payment: Payment, packet: Packet | None) -> bool:
 
 
 def _funding(packet: Packet | None, now_ms: int) -> tuple[Packet, Transfer] | None:
-    """Return the packet that a payment funds; None means the payer's balance."""
+    """Return the paid packet and its funding, or None if the payer's balance gets the money."""
     if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
     # A later start that the sender requested stays; otherwise the packet starts now.

@@ -81,7 +81,7 @@ class PaymentPorts(_MerchantPorts[PaymentProvider]):
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalSettings:
-    """Limits agreed with a provider.
+    """Limits for withdrawals, and settings for payouts.
 
     Balances of at least *above_fen* are paid out automatically; 0 disables this. *begins_within_ms*
     is the maximum wait for a dispatch.

@@ -112,7 +112,7 @@ def dispatch(
 def _reported(
     report: DispatchReport, channel: ProviderName, ports: WithdrawalPorts
 ) -> DispatchReport:
-    """Log a silent provider once per run, because small deployments never open the breaker."""
+    """Log a silent provider once per run, because a few failed calls do not open the breaker."""
     if report.failed_count and not report.answered_count:
         ports.logger.event("provider_silent", channel=channel)
     if report.failed_count or report.answered_count:
@@ -126,7 +126,7 @@ def _batch(pace: Pace, stop_at_ms: int) -> int:
 
 
 def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called:
-    """Call the provider in the slot. An unexpected error does not count against the provider."""
+    """Wait for the slot and call the provider. Unexpected errors do not count as its failures."""
     wait_ms = slot_ms - ports.clock.now_ms()
     if wait_ms > 0:
         ports.clock.sleep_ms(wait_ms)

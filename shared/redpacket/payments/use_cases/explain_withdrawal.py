@@ -1,4 +1,4 @@
-"""Explanation for operators of the event for which a withdrawal waits."""
+"""Reasons why a withdrawal waits, and next steps, as shown to operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redpacket.payments.ports import QUERY_HORIZON_MS
 
 
 class Waiting(NamedTuple):
-    """Cause of a wait and the next step; both are None after the end."""
+    """Reason for a wait, and the next step; both are None after the withdrawal ends."""
 
     waits_for: str | None
     next_step: str | None
@@ -31,13 +31,15 @@ _STOPPED = {
         "A new transfer asks the user to confirm.",
     ),
 }
-_IN_FLIGHT = Waiting("the provider's answer to a call", "The schedule queries it after the call.")
+_IN_FLIGHT = Waiting(
+    "the provider's answer to a call", "The schedule queries the provider after the call."
+)
 _TO_CALL = Waiting(
     "the next call to the provider",
     "The schedule calls within a minute, or after NightWindow, the rate limit's queue or the"
     " provider's pause of at most 15 minutes. Otherwise check the switch withdraw and the alarms of"
-    " TransferFunction. After a change of merchant no call follows, and it stays held until the old"
-    " keys are back.",
+    " TransferFunction. After a change of merchant, no call follows, and the money stays held until"
+    " the old keys are back.",
 )
 _TO_CONFIRM = Waiting(
     "the user to confirm in the provider's app",
@@ -45,11 +47,11 @@ _TO_CONFIRM = Waiting(
 )
 _TO_QUERY = Waiting(
     "the provider to finish the transfer",
-    "The schedule queries it again, which needs the merchant that it was sent to.",
+    "The schedule queries the provider again, with the keys of the merchant of the transfer.",
 )
 _FORGOTTEN = Waiting(
     "an operator: after 29 days a provider's answer proves nothing",
-    "Look for the transfer in the provider's statements: the runbook's page `withdrawals-wait`.",
+    "Look for the transfer in the provider's statements. See the runbook page `withdrawals-wait`.",
 )
 _UNLISTED = Waiting(
     "nothing: no work list contains it",
@@ -58,7 +60,7 @@ _UNLISTED = Waiting(
 
 
 def explain_withdrawal(withdrawal: Withdrawal, now_ms: int) -> Waiting:
-    """Return the event for which a withdrawal waits, and the next step."""
+    """Return what a withdrawal waits for, and the next step."""
     if withdrawal.is_final:
         return Waiting(None, None)
     if not withdrawal.is_listed:

@@ -1,4 +1,4 @@
-"""Forgotten transfers, which only statements decide, because the provider's queries no longer do.
+"""Forgotten transfers: only statements decide, because the provider's queries no longer can.
 
 After `PayoutProvider.query_horizon_ms`, NOT_FOUND proves nothing (model/withdrawals.py::judge). The
 statements still list a paid transfer, and the comparison of statements posts it. If no statement
@@ -65,7 +65,7 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
     if transfer.state is not TransferState.NOT_FOUND:
-        # A lock alone does not prove a payment if the provider still has the transfer.
+        # The provider still has the transfer. A lock in the statements would not prove a payment.
         apply_answer(seen, transfer, provider, ports)
         return ""
     transfer = _find_in_statements(seen, read, _days(seen, provider, ports))
@@ -80,7 +80,7 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
 def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
     """Refund a forgotten withdrawal after an operator's decision; return the result as text.
 
-    The withdrawal's case then accepts no deposit. Raises InvariantViolated, ProviderChanged,
+    No deposit can then have the withdrawal as its case. Raises InvariantViolated, ProviderChanged,
     Unavailable.
     """
     seen = _find_forgotten(withdrawal_id, ports)
@@ -88,7 +88,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
         return "not returned: it has ended, or the provider's queries still decide"
     provider = ports.provider_of(seen)
     for number in (seen.transfer_no, seen.next_transfer_no):
-        # The provider may still pay a slow transfer that it reports.
+        # The provider still knows the transfer, and may pay it.
         if (state := provider.query(number).state) is not TransferState.NOT_FOUND:
             return f"not returned: the provider answers {state}"
     transfer = _find_in_statements(seen, provider.read_statement, _days(seen, provider, ports))
@@ -138,9 +138,9 @@ def _find_in_statements(seen: Withdrawal, read: _Read, days: list[str]) -> Trans
 
 
 def _days(seen: Withdrawal, provider: PayoutProvider, ports: WithdrawalPorts) -> list[str]:
-    """Return the days on which a transfer of a withdrawal may be booked, or returned.
+    """Return the days on which a withdrawal's transfer may be booked or returned.
 
-    A provider that locks no money books a slow transfer at its payment, perhaps much later.
+    A provider that locks no money books a slow transfer when it is paid, perhaps much later.
     """
     begin_ms = seen.created_at_ms - _HOUR_MS
     end_ms = seen.created_at_ms + GIVEN_UP_AFTER_MS + RETURN_DAYS * _DAY_MS + _HOUR_MS

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from redpacket.payments.dynamodb.payments import DynamoPayments
 
 KEPT_MS = 3_600_000
-"""Milliseconds for which repeats are recognized; callbacks older than five minutes are rejected."""
+"""Milliseconds for which redeliveries are recognized; old callbacks are rejected anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def follow_notice(
     queue: NoticeQueue,
     may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Query the provider for a notice's subject, or pay out a balance. Raises Unavailable.
+    """Query the provider about a notice's subject, or pay out a balance. Raises Unavailable.
 
     While withdrawals are off, a balance notice is queued again, which resets its receive count.
     """
@@ -95,7 +95,7 @@ def follow_money(
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
 ) -> None:
-    """Query the provider for a payment, refund, or transfer. Raises Unavailable."""
+    """Query the provider about a payment, refund, or transfer. Raises Unavailable."""
     if notice.kind is ProviderEventKind.PAYMENT:
         confirm_payment(notice.number, notice.outside_no, ports=payments)
     elif notice.kind is ProviderEventKind.REFUND:

@@ -24,13 +24,13 @@ REST_FIRST_MS = 30_000
 REST_MS_MAX = 15 * 60_000
 
 FAILURES_MAX = 5
-"""Consecutive calls without an answer, or with a temporary refusal, that open the breaker."""
+"""Number of consecutive calls, unanswered or refused temporarily, that open the breaker."""
 
 _AHEAD_MS = {CALLS: 30 * 60_000, PROMISES: GIVEN_UP_AFTER_MS}
-"""Milliseconds that the next slot may be ahead of the clock, apart from a night.
+"""Maximum milliseconds from now, or from the end of the night, to the next slot.
 
 At one call per minute, 30 calls take half an hour; after GIVEN_UP_AFTER_MS a withdrawal is
-canceled. A later slot comes from a wrong clock, and would stop all calls until its time.
+canceled. A later slot comes from a wrong clock, and would stop all calls until then.
 """
 
 _DAY_MS = 86_400_000
@@ -38,14 +38,14 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class NightWindow:
-    """Nightly pause of transfers in China's time; it may span midnight."""
+    """Nightly pause of transfers, in China Standard Time; it may span midnight."""
 
     begins_at: time
     ends_at: time
 
     @classmethod
     def of(cls, text: str) -> NightWindow | None:
-        """Parse `23:00-07:00`; an empty text is None."""
+        """Parse text such as `23:00-07:00`; return None for an empty text."""
         times = [time.fromisoformat(each) for each in text.split("-") if each]
         return cls(*times) if times else None
 
@@ -121,7 +121,7 @@ class Pace:
             self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
 
     def _find_breaker(self) -> tuple[int, int]:
-        """Return the end of the pause (0 if beyond the longest pause) and the number of pauses."""
+        """Return the pause's end (0 if impossibly late) and the number of consecutive pauses."""
         until_ms, times = self.store.find_breaker(self.channel)
         return until_ms if until_ms <= self.clock.now_ms() + REST_MS_MAX else 0, times
 

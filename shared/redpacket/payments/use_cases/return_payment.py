@@ -1,8 +1,8 @@
-"""Return of uncredited transactions, and reversal of outside refunds.
+"""Return of uncredited transactions, and reversal of credits after outside refunds.
 
-A refund number derives from its transaction, so repeats are one refund. An outside refund is
-debited to the user's balance, never below zero; the rest is the user's debt. If a refund precedes
-the credit, it is recorded with the transaction, which is then not credited.
+A refund number derives from its transaction, so a retry makes no second refund. An outside refund
+is debited to the user's balance, which stays at least zero; the rest becomes the user's debt. If a
+refund precedes the credit, it is recorded with the transaction, which is then not credited.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ENTRIES_AT_ONCE = 100
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
-    """Refund a transaction whose return is due, and list a credited one. Raises Unavailable."""
+    """Refund a transaction whose return is due, or list it if credited. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
         return
@@ -70,11 +70,11 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
         ports.logger.failure("return_of_credited", error, number=number)
         ports.returns.list_return(returned)
         return
-    # Delay first, so that a failed call or a crash does not block the other rows.
+    # Reschedule first, so that a failed call or a crash does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     provider = ports.provider_of(returned)
     taken = provider.query_transaction(transaction_id)
-    # A provider refunds by the transaction alone, regardless of the number in our row.
+    # Providers refund by transaction id and ignore our number, so check both here.
     if taken is None or (taken.number, taken.amount_fen) != (number, returned.amount_fen):
         raise InvariantViolated(f"transaction {transaction_id} is not a payment of {number}")
     refund = provider.refund(returned.order)
@@ -168,13 +168,13 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
         returned.refund_no: returned for returned in ports.returns.list_returns(payment.number)
     }
     ours = returns.get(refund_no)
-    # A restore may have lost the order of our refund. The refund then counts as an outside refund.
+    # A restore may have lost our refund's row. The refund then counts as an outside refund.
     if ours and ours.status is not ReturnStatus.LISTED:
         if ours.status is ReturnStatus.DUE:
             _end(ours, refund, ports)
         return
     if payment.transaction_id != refund.transaction_id:
-        # For an unknown transaction, this call lists the transaction instead of crediting it.
+        # If the transaction is unknown, this call lists it for operators, because it is refunded.
         payment = confirm_payment(payment.number, refund.transaction_id, ports=ports)
     _reverse(payment, refund, ports)
 

@@ -1,6 +1,7 @@
-"""Payment start: storing a durable intent, then ordering at the provider under its number.
+"""Payment start: storing a durable intent, then ordering at the provider under the intent's number.
 
-After a crash, the next request orders the same number. The sweep closes an unpaid intent.
+After a crash, the next request repeats the order under this number. The sweep closes an unpaid
+intent.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def close_order(number: str, *, ports: PaymentPorts) -> None:
     if payment is None or payment.status is not PaymentStatus.PENDING:
         return
     if payment.ordered_at_ms or not ports.repository.close(payment, now_ms, None):
-        # Expire the payment first, so that a repeated send cannot order the number again.
+        # Expire the payment first, so that a retry of the send cannot order it again.
         ports.repository.expire(number, now_ms)
         ports.provider_of(payment).close(number)
 
@@ -139,7 +140,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
         is_mine = ports.repository.begin_order(payment, now_ms)
         prompt = provider.order(payment.order) if is_mine else None
     except (Unavailable, ProviderChanged) as error:
-        # The outcome may be unknown. The next request orders the same number.
+        # The outcome may be unknown. The next request repeats the order with the same number.
         ports.logger.failure("payment_not_ordered", error, number=payment.number)
         return payment
     if prompt is None:

@@ -1,4 +1,4 @@
-"""Sweep of payments and withdrawals, which delays each row first, so bad rows block no others."""
+"""Sweep of payments and withdrawals. It reschedules each row first, so bad rows block no others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNASKED_MS_MAX = WATCHED_MS
 """Age in ms at which an unpaid packet is canceled even if its provider is unavailable."""
 
 _Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
-"""Name of the step's failures, a function that lists its rows, and the action on each row."""
+"""Log event for failures, a function that lists the rows, and the action for each row."""
 
 _Lane: TypeAlias = tuple[str, list[_Step]]
 """Channel (empty for unpaid packets) with its steps in order."""
@@ -53,7 +53,7 @@ class PaymentSweepReport:
 
 
 class _Breaker:
-    """Call that fails immediately after FAILURES_MAX consecutive calls without an answer."""
+    """Function that fails immediately after FAILURES_MAX consecutive Unavailable errors."""
 
     def __init__(self, do: Callable[[Any], Any]) -> None:
         self._do = do
@@ -62,7 +62,7 @@ class _Breaker:
 
     @property
     def is_answered(self) -> bool | None:
-        """Whether any call of the sweep succeeded, or None without a call."""
+        """Whether any call of the sweep succeeded, or None if there was no call."""
         return bool(self._answered_count) if self._answered_count or self._failed_in_a_row else None
 
     def is_closed(self) -> bool:
@@ -96,7 +96,7 @@ def sweep_payments(
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
     for channel in ProviderName:
-        # Include disabled providers, to report their rows or end rows that were never called.
+        # Include disabled providers, to report their rows, or end rows for which no call was made.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)
@@ -205,7 +205,7 @@ def _cancel_unpaid(
     each other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
-    # The list returns rows that are PAYMENT_LIFE_MS old, so subtract this age.
+    # `list_unpaid` lists rows with a time at least PAYMENT_LIFE_MS ago, so subtract it.
     ports.work.delay(packet_id, now_ms - PAYMENT_LIFE_MS + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:

@@ -1,8 +1,8 @@
 """Transfer: calling and querying the provider for a withdrawal, and posting or returning money.
 
-A worker may call only within its lease. Money is returned only after a provider's answer rules out
-a transfer with the number (payments/model/withdrawals.py::judge, I6). Our rows alone prove nothing,
-because a restore may have rolled them back.
+A worker may call only within its lease. Money is returned only after a provider's answer proves
+that the transfer will never be paid (payments/model/withdrawals.py::judge, I6). Our rows alone
+prove nothing, because a restore may have rolled them back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOK_PAUSE_MS_MAX = 30 * 60_000
 """Maximum milliseconds between two queries until the provider's horizon."""
 
 _FORGOTTEN_PAUSE_MS = 12 * 3_600_000
-"""Milliseconds between two queries after the horizon, when only a payment proves anything."""
+"""Milliseconds between two queries after the horizon, when NOT_FOUND proves nothing."""
 
 _CALL_PAUSE_MS = 60_000
 """Milliseconds until the next call after a temporary refusal."""
@@ -50,7 +50,7 @@ _TRIES = 5
 
 
 class Called(StrEnum):
-    """Health of the provider after a call, whether or not the transfer succeeded."""
+    """Result of a call for the provider's health, regardless of the transfer's outcome."""
 
     ANSWERED = "answered"
     FAILED = "failed"
@@ -98,7 +98,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         if stopped is None:
             return ports.repository.find(withdrawal_id)
         seen = stopped
-    # Delay first, so that a failed query or a crash does not block the other rows.
+    # Reschedule first, so that a failed query or a crash does not block the other rows.
     ports.repository.look_again(seen, _next_look_ms(seen, now_ms))
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
@@ -108,7 +108,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         # The money was already returned, so a call would pay it twice.
         return ports.repository.find(withdrawal_id)
     if transfer.state in GONE and _has_next(seen, provider):
-        # A restore reset the row to before its second transfer.
+        # A restore reset the row to its state before the second transfer.
         ports.repository.renumber(seen, now_ms)
         return ports.repository.find(withdrawal_id)
     next_action = apply_answer(seen, transfer, provider, ports)
@@ -152,7 +152,7 @@ def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payou
     try:
         return ports.provider_of(seen)
     except ProviderChanged:
-        # Delay the withdrawal, so that it does not block the others.
+        # Reschedule the withdrawal, so that it does not block the others.
         ports.repository.call_again(seen, now_ms + _CALL_PAUSE_MS)
         raise
 

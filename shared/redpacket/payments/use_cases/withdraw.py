@@ -58,7 +58,7 @@ def withdraw(
                 "Refunded payments left a debt. Deposit money to repay it first."
             )
     except Rejected:
-        # I10: a retry gets its first answer, even if limits or bindings have changed.
+        # I10: a retry gets the first answer, even if limits or bindings have changed.
         if first_id := ports.repository.find_held(ask.request):
             return _get(first_id, ports)
         raise
@@ -91,8 +91,8 @@ def withdraw_above(
 ) -> Withdrawal | None:
     """Pay out a balance that has reached the threshold, or return None.
 
-    Each *cause* pays out at most once. Payees who must confirm are skipped, because their money
-    would be held until the confirmation.
+    Each *cause* leads to at most one payout. Payees who must confirm are skipped, because their
+    money would be held until the confirmation.
     """
     above_fen = ports.settings.above_fen
     payee = payees.find(user_id, channel) if above_fen else None
@@ -139,7 +139,7 @@ def list_withdrawals(
 def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
-    """Return a withdrawal by *user_id*, or by anyone if None. Raises WithdrawalNotFound."""
+    """Return *user_id*'s withdrawal, or anyone's if None. Raises WithdrawalNotFound."""
     withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound

@@ -23,7 +23,7 @@ _OK = 200
 class HostKeys:
     """Separate secrets for each direction, so that our signatures never pass as the host's.
 
-    During a rotation, each may be several secrets separated by spaces.
+    During a rotation, each field may contain several secrets separated by spaces.
     """
 
     call_secret: str = field(repr=False)
@@ -61,8 +61,8 @@ class HostClient(HostResults):
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the `data` of the wallet's answer. Raises Unavailable if the outcome is unknown.
 
-        The signed body has the call's type, and the answer has the call's id, so neither can be
-        replayed for another call.
+        The signed body contains the call's type, and the answer contains the call's id, so neither
+        can be replayed for another call.
         """
         message_id, now = f"call_{secrets.token_hex(16)}", datetime.now(UTC)
         body = json.dumps({"type": kind, "data": data}, ensure_ascii=False)

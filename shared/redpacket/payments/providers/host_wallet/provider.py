@@ -209,7 +209,7 @@ class HostCallbacks:
         if told is None:
             raise SignatureInvalid("the callback's signature is not the host's")
         kind, data = str(told.get("type", "")).partition("."), told.get("data")
-        # Answers use the same secret, so reject types such as `payment.query.answer`.
+        # Answers are signed with the same secret, so reject types such as `payment.query.answer`.
         is_result = kind[0] in _NOTICE_KINDS and kind[2] and "." not in kind[2]
         if not is_result or not isinstance(data, dict) or not isinstance(data.get("number"), str):
             raise SignatureInvalid("the callback has an unknown type")

@@ -9,8 +9,8 @@ class HostWalletSettings(Settings):
     """Settings of the host's wallet."""
 
     host_wallet_url = Variable("HOST_WALLET_URL", str, default="")
-    """URL of the host's wallet; empty disables it."""
+    """URL of the host's wallet; an empty value disables the wallet."""
     host_wallet_secret_arn = Variable("HOST_WALLET_SECRET_ARN", str)
-    """Secret with the wallet's two signing secrets."""
+    """ARN of the secret that contains the two signing secrets."""
     host_result_secret = Variable("HOST_RESULT_SECRET", resolved, default="")
     """Secret that verifies the wallet's callbacks."""

@@ -15,7 +15,7 @@ from redpacket.platform.http.bodies import about
 
 
 class WeChatPrompt(TypedDict, total=False):
-    """Parameters for the payer's client: `code_url` for `native`, signed ones for `jsapi`."""
+    """Parameters for the payer's client: `code_url` for `native`, the other fields for `jsapi`."""
 
     code_url: Word
     appId: Word
@@ -29,8 +29,8 @@ class WeChatPrompt(TypedDict, total=False):
 Prompt = Annotated[
     WeChatPrompt | None,
     about(
-        "Null for other providers, after the payment has ended, and while the provider is "
-        "unavailable. Then retry.",
+        "Null for other providers, after the payment has ended, and while WeChat is unavailable. "
+        "In the last case, retry.",
         {"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"},
     ),
 ]
@@ -54,7 +54,7 @@ class Consent(TypedDict):
 
 
 class WeChatJsConfig(TypedDict):
-    """Parameters of `wx.config` for the page."""
+    """Parameters that the page passes to `wx.config`."""
 
     app_id: Word
     timestamp: Annotated[int, Field(ge=0, examples=[1795420800])]

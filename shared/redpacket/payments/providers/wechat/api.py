@@ -61,7 +61,7 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
 
 @routes.route("DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable,))
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
-    """End the caller's consent: no later withdrawal uses it."""
+    """End the caller's consent, so that later withdrawals do not use it."""
     user_id, ports = request.user.user_id, containers.payments.authorization_ports
     ended = consent_flow.end_authorization(user_id, ProviderName.WECHAT, ports=ports)
     return HttpAnswer(_consent_view(ended))
@@ -73,7 +73,7 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     refusals=(ChannelUnavailable, CodeInvalid, RateLimited),
 )
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
-    """Get a token from the deployment's own issuer, and bind the account that the code names."""
+    """Get a token from the deployment's issuer, and link the account that the code identifies."""
     token, expires_at_ms = sign_in_flow.sign_in(
         body_of(CodeBody, request).code,
         ProviderName.WECHAT,

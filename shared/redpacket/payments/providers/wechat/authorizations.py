@@ -48,7 +48,7 @@ class WeChatAuthorizations:
     def query(self, authorization_no: str) -> AuthorizationFound:
         answer = self._client.get(f"{_by(authorization_no)}?is_display_authorization=true")
         if answer.code in {"INVALID_REQUEST", "PARAM_ERROR"}:
-            # WeChat may return display data only for active consents; query without these data.
+            # WeChat may refuse display data for consents that are not active, so query without it.
             answer = self._client.get(_by(authorization_no))
         if answer.code == "NOT_FOUND":
             return AuthorizationFound(AuthorizationState.NOT_FOUND)

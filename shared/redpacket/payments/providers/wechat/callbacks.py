@@ -32,12 +32,12 @@ _KINDS = {
         *(ProviderEventKind.AUTHORIZATION, "out_authorization_no", "authorization_id"),
     ),
 }
-"""Event kind and the names of both numbers, keyed by the prefix of the event type."""
+"""Event kind, and the fields with our number and WeChat's, keyed by event type prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackKeys:
-    """Subset of the merchant's keys that verifies callbacks and cannot sign.
+    """Merchant's keys that can verify and decrypt callbacks, but cannot sign requests.
 
     All except *mch_id* may have several values during a rotation: ids and APIv3 keys separated by
     spaces, and concatenated PEM texts of public keys and certificates.
@@ -50,9 +50,9 @@ class CallbackKeys:
 
 
 class WeChatCallbacks:
-    """WeChat Pay implementation of CallbackVerifier; the library would need the private key.
+    """WeChat Pay implementation of CallbackVerifier; wechatpayv3 would need the private key.
 
-    Raises ValueError for keys that are unreadable or do not fit their ids.
+    Raises ValueError for keys that are unreadable or do not match their ids.
     """
 
     def __init__(self, keys: CallbackKeys) -> None:
@@ -99,7 +99,7 @@ class WeChatCallbacks:
             raise SignatureInvalid("the callback has an unknown type")
         notice_kind, number_name, outside_name = _KINDS[kind]
         number = resource.get(number_name)
-        # Public WeChat Pay clients use both names.
+        # Other WeChat Pay clients accept both names.
         mch_id = resource.get("mchid", resource.get("mch_id"))
         if mch_id != self._mch_id or not number:
             raise SignatureInvalid("the callback is for another merchant")

@@ -24,7 +24,7 @@ _NOT_FROM_HERE = "此IP地址不允许"
 
 @dataclass(frozen=True, slots=True)
 class WeChatMerchant:
-    """WeChat's merchant settings and keys, from a secret.
+    """Settings and keys of a WeChat merchant, from a secret.
 
     Calls use the first of several public keys and APIv3 keys; callbacks may use any.
     """
@@ -38,7 +38,7 @@ class WeChatMerchant:
     api_v3_key: str = field(repr=False)
     app_secret: str = field(repr=False)
     code_kind: str = "official_account"
-    """Source of the clients' codes: official_account or mini_program."""
+    """Source of authorization codes: official_account or mini_program."""
     remark: str = "红包提现"
     """Text that WeChat shows to users with each payment and transfer."""
 
@@ -64,7 +64,7 @@ class Answer:
     def code(self) -> str:
         """Provider's refusal code, or ""."""
         code = self.body.get("code", "")
-        # Codes may be logged, so accept only the length and letters of the provider's codes.
+        # Codes may be logged, so limit their characters and length.
         is_code = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum()
         return code[:64] if not self.is_ok and is_code else ""
 
@@ -150,7 +150,7 @@ class WeChatClient:
         if status >= _BROKEN or not isinstance(body, dict) or not status >= _OK:
             raise Unavailable(f"the gateway answered {status}")
         answer = Answer(status, body)
-        # The same code also rejects a wrong order permanently.
+        # WeChat also returns this code for invalid orders, so check the message.
         if answer.code == "INVALID_REQUEST" and _NOT_FROM_HERE in str(body.get("message")):
             raise AddressRefused("WeChat Pay rejects calls from our IP address")
         return answer

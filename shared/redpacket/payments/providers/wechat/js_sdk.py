@@ -27,7 +27,7 @@ def signature_of(ticket: str, nonce: str, timestamp_s: int, url: str) -> str:
 
 
 class JsSdk:
-    """Signer of addresses on the origin of *page_url*; it caches a ticket almost until expiry."""
+    """Signer of addresses on *page_url*'s origin; it caches the ticket until it nearly expires."""
 
     def __init__(
         self,

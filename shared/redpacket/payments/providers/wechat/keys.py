@@ -15,8 +15,8 @@ _API_V3_KEY_BYTES = 32
 def read_public_keys(public_key: str, public_key_id: str) -> dict[str, RSAPublicKey]:
     """Return the keys, keyed by `key_id_of`, with public keys before platform certificates.
 
-    While a merchant migrates to the public key, WeChat Pay also signs with the certificate. Its
-    serial number is its id, so *public_key_id* may omit it. Raises ValueError.
+    While a merchant migrates to the public key, WeChat Pay also signs with the certificate. A
+    certificate's id is its serial number, so *public_key_id* may omit the id. Raises ValueError.
     """
     keys, certificates = [], {}
     for pem in _PEM.finditer(public_key):

@@ -80,13 +80,13 @@ class WeChatLogin:
         return replace(
             account,
             nickname=nickname[:_NICKNAME_LENGTH_MAX],
-            # Old answers name the same file by http.
+            # Older answers contain an http URL of the same file.
             picture_url=picture_url.replace("http://", "https://", 1),
         )
 
 
 def read_answer(answer: HttpAnswer) -> dict[str, Any]:
-    """Return the object of an answer, which may be an error. Raises Unavailable."""
+    """Return an answer's JSON object, which may describe an error. Raises Unavailable."""
     told: Any = None
     if answer.status == _OK:
         try:

@@ -1,4 +1,4 @@
-"""WeChat Pay as a provider: JSAPI and native orders in, merchant transfers out."""
+"""WeChat Pay as a provider of JSAPI and native payments and of merchant transfers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _REFUSALS = {
     "NO_AUTH": Refusal.OTHER,
     "APPID_MCHID_NOT_MATCH": Refusal.OTHER,
 }
-"""Refusals, keyed by code; other codes are unknown outcomes, because the provider adds codes."""
+"""Refusals, keyed by code. Other codes mean an unknown outcome, because WeChat may add codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class WeChatOut(_WeChatPay[TransferSettings]):
         if told["perception"]:
             body["user_recv_perception"] = told["perception"]
         if order.authorization_no is not None:
-            # The consent identifies the payee, and the result is polled.
+            # The consent identifies the payee, and polling finds the result.
             return f"{_TRANSFERS}/transfer", body | {"out_authorization_no": order.authorization_no}
         return _TRANSFERS, body | {
             "openid": self._accounts.open(order.payee),

@@ -26,18 +26,18 @@ class WeChatSettings(Settings):
     """Settings of WeChat."""
 
     wechat_secret_arn = Variable("WECHAT_SECRET_ARN", str, default="")
-    """Secret of the merchant; empty disables WeChat Pay."""
+    """ARN of the merchant's secret; an empty value disables WeChat Pay."""
     wechat_mch_id = Variable("WECHAT_MCH_ID", resolved, default="")
-    """Merchant of the callbacks that GatewayFunction verifies."""
+    """Merchant whose callbacks GatewayFunction accepts."""
     wechat_public_key_id = Variable("WECHAT_PUBLIC_KEY_ID", resolved, default="")
     """Id of the key that verifies callbacks."""
     wechat_public_key = Variable("WECHAT_PUBLIC_KEY", resolved, default="")
     """Key that verifies callbacks."""
     wechat_api_v3_key = Variable("WECHAT_API_V3_KEY", resolved, default="")
-    """Key that decrypts callbacks of WeChat Pay; empty disables them."""
+    """Key that decrypts WeChat Pay's callbacks; an empty value disables callbacks."""
     wechat_scene = Variable("WECHAT_SCENE", _scene)
-    """Scene of each transfer with its reports; fixed with each withdrawal."""
+    """Transfer scene with its required reports; each withdrawal stores a copy."""
     wechat_issuer_url = Variable("WECHAT_ISSUER_URL", str, default="")
-    """Issuer URL of WeChat sign-in tokens; empty disables it."""
+    """Issuer URL of the tokens that WeChat sign-in returns; an empty value disables sign-in."""
     wechat_issuer_secret_arn = Variable("WECHAT_ISSUER_SECRET_ARN", str)
-    """Secret with the keys that sign WeChat sign-in tokens."""
+    """ARN of the secret with the keys that sign the tokens of WeChat sign-in."""

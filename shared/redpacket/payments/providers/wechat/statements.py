@@ -2,8 +2,8 @@
 
 The format of lines for merchant transfers (商家转账) is an assumption until a real fund statement
 is available. WeChat documents two values of 收支类型: 支出 (money out) and 收入 (money in). Its FAQ
-says that a transfer locks the merchant's money until the user confirms, and otherwise returns the
-money. Therefore 支出 is a lock or a payment, and 收入 is a return. Any other value is an error,
+says that a transfer locks the merchant's money until the user confirms or the money is
+returned. Therefore 支出 is a lock or a payment, and 收入 is a return. Any other value is an error,
 because it could mean either.
 """
 
