@@ -81,7 +81,10 @@ def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, A
                 left_s = ends_at - time.monotonic()
                 disturb(troubles, chance, left_s / (len(steps) + 1 - number))
                 say(f"step {number + 1} of {len(steps)}: {watch.requests} requests so far")
-                step()
+                try:
+                    step()
+                except RuntimeError as error:
+                    watch.violated(f"step {number + 1}: {error}")
             disturb(troubles, chance, ends_at - time.monotonic())
         finally:
             crowd.end()

@@ -132,7 +132,7 @@ class Troubles:
 
     def upgrade(self, sources: Path, *, rotates: bool) -> None:
         """Deploy another release while withdrawals and payments wait for providers."""
-        began_at, people = time.monotonic(), self.crowd.people[-4:]
+        began_at, people = time.monotonic(), self._least_active()
         for person in people:
             self.crowd.bind(person)
         with self.watch.fault("upgrade"):
@@ -149,6 +149,11 @@ class Troubles:
             self._until(self._answers)
         self.watch.noted("keys rotated", began_at)
         self.mirror.put()
+
+    def _least_active(self) -> list[Person]:
+        """Return four users whose daily limits still allow a withdrawal and a payment."""
+        able = self.crowd.people[len(self.crowd.naive) :]
+        return sorted(able, key=lambda each: len(each.withdrawals) + len(each.payments))[:4]
 
     def _begin_waiting(self, people: list[Person]) -> None:
         """Start withdrawals and payments that stay unanswered until after the upgrade."""
