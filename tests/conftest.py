@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from local.stack import Stack
 
 EMBEDS = "http://localhost:5173"
-"""Origin whose pages may embed packets of the tests' stack; it has no server."""
+"""Origin whose pages may embed the stack's packets. No server listens there."""
 
 # Hypothesis must not fail a test because the machine is busy.
 settings.register_profile("untimed", deadline=None)
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table of hostile devices and the jobs that passed on each."""
+    """Print which jobs passed and which failed on each hostile device."""
     cells: dict[str, dict[str, bool]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.getreports(outcome):
@@ -63,7 +63,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The complete system: the real template deployed to the emulator, with a real cache.
 
-    Each process of a parallel run has its own stack, because most of these tests wait.
+    In a parallel run, each process starts its own stack. Most tests wait, so the stacks can share
+    the cores.
     """
     from local.stack import Stack  # import late, because most runs need no stack
 
@@ -74,7 +75,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A real Valkey or Redis without other services."""
+    """Yield the port of a real Valkey or Redis server that runs without other services."""
     port = Ports.free().cache
     command = [places.cache_server(), "--bind", HOST, "--port", str(port), "--save", ""]
     folder = tmp_path_factory.mktemp("redis")
@@ -87,7 +88,7 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 @pytest.fixture
 def cache(redis_port: int) -> Iterator[OperatorCache]:
-    """Client of an empty cache, for operators and adapters."""
+    """Yield a client for an empty cache. It has the commands of operators and of the adapters."""
     client = OperatorCache(redis_port, timeout_s=2)
     client.flushall()
     yield client

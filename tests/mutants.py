@@ -1,7 +1,8 @@
 """Mutation test: tests must fail for a random sample of changes to the code that handles money.
 
-cosmic-ray makes each change in a copy of TREE, where pytest-testmon runs the tests that the change
-may break; testmon recorded in TREE which lines each test runs. The last line is JSON.
+TREE is a clone in which pytest-testmon recorded which lines each test runs. cosmic-ray makes each
+change in a copy of TREE, where testmon runs the tests that the change may break. The last line of
+the output is JSON.
 """
 
 import json
@@ -41,8 +42,8 @@ _SKIPPED = re.compile(r".*(logger|metrics)\.|.*\b(strict|ensure_ascii)=\0| *asse
 
 
 class TextOperator(Operator):  # type: ignore[misc] # cosmic-ray has no types
-    """Mutation operator whose function yields the start, end and new text of each change to a
-    node.
+    """Mutation operator. Its `changes` function yields the start, end and new text of each change
+    to a node.
     """
 
     examples = ()  # tests/unit/testing/test_mutants.py has examples.
@@ -71,7 +72,7 @@ def drop_term(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
 
 
 def drop_right(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
-    """Drop an action, an attribute, a condition or a resource limit from an IAM statement."""
+    """Drop an action, an attribute or a condition from an IAM statement, or allow all resources."""
     if kind == "file_input" and "\nResources:\n" in text:
         for found in _LISTS.finditer(text):
             words = found[1].split(", ")
@@ -91,7 +92,7 @@ plugins.OPERATOR_PROVIDERS = {"core": _KEPT, "ours": {each.__name__: each for ea
 
 
 def list_mutants() -> dict[str, Any]:
-    """Return mutants, keyed by names that stay the same if the surrounding code moves."""
+    """Return the mutants, keyed by names that do not contain line numbers."""
     money = {path for pattern in SETTINGS["money"] for path in PACKAGE.glob(pattern)}
     with use_db(":memory:") as database:
         init({TEMPLATE, *money, *PACKAGE.glob("*/dynamodb/*.py")}, database, {})
@@ -122,7 +123,7 @@ def main(tree: str, count: str, seed: str, processes: str, only: str = "") -> in
     def find_catcher(name: str) -> str:
         copy, mutant = trees.get(), mutants[name]
         here = evolve(mutant, module_path=Path(copy, mutant.module_path))
-        # testmon tracks only Python files.
+        # testmon tracks only Python files, so name the tests of the template.
         tests = SETTINGS["tests_of_template" if mutant.module_path == TEMPLATE else "tests"]
         done = mutate_and_test([here], f"{COMMAND} {copy} -x -q {tests}", TIMEOUT_S)
         trees.put(copy)
@@ -137,7 +138,7 @@ def main(tree: str, count: str, seed: str, processes: str, only: str = "") -> in
         for number in range(int(processes)):
             trees.put(shutil.copytree(tree, f"{folder}/{number}", symlinks=True))
         catchers = dict(zip(real, pool.map(find_catcher, real), strict=True))
-        # A test that also fails without a change has caught nothing.
+        # A test that fails even without a mutant has caught nothing.
         if tests := sorted({*catchers.values()} - {"", "timeout"}):
             subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], cwd=tree, check=True)
     survived = [name for name, by in catchers.items() if not by]

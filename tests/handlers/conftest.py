@@ -30,7 +30,7 @@ def system() -> Iterator[InMemorySystem]:
 
 @pytest.fixture
 def a_user(system: InMemorySystem) -> MakeUser:
-    """Return a factory of users; `a_user(funds_fen=1000)` has money."""
+    """Return a factory of users; `a_user(funds_fen=1000)` creates a user with money."""
 
     def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> HttpUser:
         host_id = host_id or f"guest-{next(_numbers)}"
@@ -77,7 +77,9 @@ def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the handlers sta
 
 @pytest.fixture
 def eventually(system: InMemorySystem) -> Eventually:
-    """Return a function that settles claims and advances the time until a result is true."""
+    """Return a function that settles claims and advances the clock until *ask* returns a true
+    value.
+    """
 
     def wait(ask: Callable[[], Any]) -> Any:
         for _ in range(30):

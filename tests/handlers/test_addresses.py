@@ -1,4 +1,4 @@
-"""Addresses that winners of goods enter: ownership, lifetime, and readers."""
+"""Delivery addresses of prize winners: the users who can set and read them, and their lifetime."""
 
 import json
 from typing import Any
@@ -61,7 +61,7 @@ def test_only_the_winner_sets_the_delivery_address(
     assert _give(winner, path, address="临时地址") == (200, None)
     assert winner.http.put(path, json=HOME).json() == {"status": "won", **HOME}
 
-    # A stranger sees only the address of their own draw, and a miss has none.
+    # The stranger won the second cup, has no address yet, and cannot see the winner's.
     assert stranger.http.get(_path(stranger)).json()["address"] is None
     assert _give(a_user(), _path(a_user())) == missing
     assert _give(winner, path.replace("gala", "other")) == missing

@@ -1,4 +1,4 @@
-"""Amounts that are hidden until the end, and covers, over HTTP."""
+"""Amounts that stay hidden until a packet's end, and packet covers, over HTTP."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def test_hidden_amounts_are_in_no_answer_until_the_end(
     assert (mine["claimed_fen"], mine["luckiest"], mine["claimed_count"]) == (None, None, 1)
     assert first.http.get("/me/received").json()["luckiest_count"] == 0
 
-    # After the last share, the pages show all amounts and have new ETags.
+    # After the last claim, the feed shows all amounts and has a new ETag.
     tag = _feed(reader, packet_id).headers["etag"]
     assert second.grab(packet_id).json()["amount_fen"] == last_fen
     ended = _feed(reader, packet_id)

@@ -266,7 +266,7 @@ def test_a_winner_sees_how_many_wins_the_rules_still_allow_today(
     assert [draw["outcome"] for draw in draws] == ["won", "won", "missed"]
     assert repeat["wins_left_today"] == left_of(user) == 0
     assert left_of(other) == 2
-    # The public campaign page is the same for all users.
+    # The public campaign page is the same for all users, so it shows no user's count.
     assert "wins_left_today" not in shown
 
 
@@ -333,7 +333,7 @@ def test_only_its_winner_sees_a_code(
     ]
     empty = _draw(a_user())
     assert (empty["outcome"], empty["code"]) == ("missed", None)
-    # Operators see winners and decisions, but no codes. Logs and other pages have no codes either.
+    # Operators see who won, but no codes. Other pages and the logs contain no codes either.
     gala = "/admin/campaigns/gala"
     shown = [sponsor.http.get(path).text for path in (f"{gala}/winners", gala)]
     shown += [answer.text for answer in added]
@@ -387,7 +387,7 @@ def test_errors_in_codes_are_reported(put: Put, sponsor: HttpUser) -> None:
         answer = sponsor.post(path.format(prize_id), {"add": add})
         assert _refusal(answer) == (422, "invalid_request"), add
     assert _refusal(_add_stock(sponsor, "voucher", 1)) == (422, "invalid_request")
-    # One call can add the maximum number of the longest codes.
+    # One call can add the maximum number of codes, even if each has the maximum length.
     longest = [f"{number:0100d}" for number in range(500)]
     assert sponsor.post(path.format("voucher"), {"add": longest}).json()["total"] == 500
 
@@ -631,7 +631,7 @@ def test_draws_of_a_campaign_use_no_outside_source(put: Put) -> None:
     assert [put(draw_beacon=kind).status_code for kind in ("none", None)] == [201, 200]
 
 
-# ---------------------------------------------------------------- packets and edits of the window
+# ---------------------------------------------------------------- packets of an edited window
 
 
 def test_the_answer_to_an_edit_counts_the_packets_that_stay_closed(
@@ -697,7 +697,7 @@ def test_recipients_get_no_more_than_the_limit_from_one_sender(
 
     assert [answer.status_code for answer in answers] == [201, 403, 201]
     assert "another operator can approve" in answers[1].json()["detail"]
-    # 120 and 60 fen are within the limit; another 120, in a single share for a friend, are not.
+    # The packets count 120 and 60 fen, within the limit of 200. Another 120 in one share exceed it.
     assert [answer.status_code for answer in few] == [201, 403]
     # The treasury's packets with ten or more shares do not count toward the limit.
     assert [answer.status_code for answer in public] == [201] * 4
@@ -748,9 +748,9 @@ def test_chosen_recipients_get_no_more_than_the_limit_without_the_treasury(
 
     assert [answer.status_code for answer in above] == [403] * 4
     assert "smaller shares" in above[0].json()["detail"]
-    # Equal shares count exactly: 60 and 40 fen.
+    # Each equal packet counts one share: 60 fen and then 40 fen, which reach the limit of 100.
     assert (below.status_code, by_both.status_code) == (201, 201)
-    # I10: a retry gets the first answer.
+    # I10: a retry gets the first response.
     assert repeat.json()["packet_id"] == first.json()["packet_id"]
     sent = [item["summary"] for item in items if item["action"] == "packet_sent"]
     told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase"

@@ -1,4 +1,6 @@
-"""Rules that decide which users win a lottery's cash: the treasury approves them with the cash."""
+"""Rules that decide which users win a lottery's cash: the treasury approves rules and cash
+together.
+"""
 
 import json
 from collections.abc import Callable
@@ -441,7 +443,7 @@ def test_an_approver_of_large_cash_sees_that_users_may_have_drawn(
         assert _prize(treasury, "small", CASH, total=0).is_success
         waiting = _prize(treasury, "cash", CASH)
         system.pass_time(20_000)
-        # A later start does not undo earlier draws.
+        # Postponing the start now cannot undo draws that users made before.
         assert _campaign(second, late).is_success
 
         approved = second.approve(waiting)
@@ -450,7 +452,7 @@ def test_an_approver_of_large_cash_sees_that_users_may_have_drawn(
         )
         shown = second.http.get("/admin/approvals").json()["items"][0]
 
-    # At the first request, no user could have drawn from the lottery.
+    # The first approval is stale: when it was requested, no user could have drawn yet.
     assert (approved.status_code, approved.json()["code"]) == (409, "version_conflict")
     assert asked.status_code == 202
     assert shown["summary"].endswith("; users may have drawn before")

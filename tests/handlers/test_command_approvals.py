@@ -1,4 +1,4 @@
-"""Command `redpacket`, with the sums that need no approval by default on AWS."""
+"""Command `redpacket`, with the approval limits that are the default on AWS."""
 
 import json
 import uuid
@@ -19,13 +19,13 @@ from testing.platform.handlers import APPROVAL_FEN, HandlerTransport, handlers_o
 
 LARGE_FEN = int(APPROVAL_FEN.split(",")[0]) + 1
 UNITS = LARGE_FEN // 10_000 + 1
-"""Number of units of 100 yuan that together exceed one operator's limit."""
+"""Number of 100-yuan units whose sum exceeds one operator's limit."""
 WAITS = 6
 HOUR_MS = 3_600_000
 
 
 class Terminal:
-    """Runner of an operator's commands against the handlers."""
+    """Terminal in which an operator runs commands against the handlers."""
 
     def __init__(self, system: InMemorySystem, folder: Path) -> None:
         self._system, self._folder = system, folder
@@ -39,7 +39,7 @@ class Terminal:
 
     def ask(self, *words: str, code: int = 0, operator: str = "operator") -> dict[str, Any]:
         lines = self.run("--json", *words, code=code, operator=operator).stdout.splitlines()
-        # The handlers log to the same output.
+        # The handlers also log to stdout.
         told = [line for line in lines if not line.startswith('{"level"')]
         asked: dict[str, Any] = json.loads("\n".join(told))
         return asked
@@ -49,7 +49,7 @@ class Terminal:
         assert done["status"] == "approved"
 
     def edit(self, campaign_id: str, *, code: int = 0, **changes: Any) -> dict[str, Any]:
-        """Write the campaign's file, and edit the campaign with it."""
+        """Write a campaign file, and run `campaign edit` with it."""
         now_ms = self._system.clock.now_ms()
         plan = {"title": "活动", "status": "on", "budget_fen": 300}
         plan |= {"starts_at_ms": now_ms + 60_000, "ends_at_ms": now_ms + HOUR_MS, **changes}

@@ -14,7 +14,7 @@ from tests.handlers.conftest import MakeUser
 HOUR_MS = 3_600_000
 WORDS = (ROOT / "web/src/operator/words.ts").read_text(encoding="utf-8")
 LIMITS = ROOT / "web/src/api/limits.ts"
-"""Bounds that `npm run api` derives for the forms, from openapi.json."""
+"""File with the forms' bounds, which `npm run api` generates from openapi.json."""
 
 
 def _bounds() -> list[tuple[str, str, int, int]]:
@@ -48,7 +48,7 @@ def _put(boss: HttpUser, system: InMemorySystem, campaign_id: str = "gala", **ch
 def _refused_fields(
     boss: HttpUser, system: InMemorySystem, body: str, name: str, value: int
 ) -> set[str]:
-    """Send *value* in a body of the API; return the refused fields."""
+    """Send *value* as field *name* of a request *body*; return the refused fields."""
     now_ms = system.clock.now_ms()
     rain = {"starts_at_ms": now_ms + 60_000, "seconds": 20, "total_fen": 100, "count": 1}
     prize = {"title": "tea", "kind": "goods", "weight": 1, "total": 10}

@@ -25,14 +25,14 @@ SENDER = "event-sender"
 
 
 class Desk:
-    """Builder of packets with the ids that the events name; it uses the ledger's adapters."""
+    """Writer of the packets and claims that the events name; it uses the ledger's adapters."""
 
     def __init__(self, system: InMemorySystem, sender: HttpUser) -> None:
         self._system = system
         self._sender_id = sender.user_id
 
     def send(self, packet_id: str, count: int, age_ms: int = 0, **changes: Any) -> Packet:
-        """Fund a packet, as a send does that crashes before it loads the cache."""
+        """Fund a packet, like a send that crashes before it loads the cache."""
         system = self._system
         packet = a_packet(
             packet_id=packet_id,
@@ -46,7 +46,7 @@ class Desk:
         return packet
 
     def claim(self, packet: Packet, share_no: int, user_id: str) -> int:
-        """Record a claim, as a grab does that crashes before it queues the payout."""
+        """Record a claim, like a grab that crashes before it queues the payout."""
         at_ms = self._system.clock.now_ms()
         claim = a_claim(packet, share_no, user_id, decided_at_ms=at_ms)
         self._system.recorder.record_claim(claim)
@@ -64,7 +64,7 @@ def desk(system: InMemorySystem, event_sender: HttpUser) -> Desk:
 
 
 def _id(name: str) -> str:
-    """Return the packet id that an event names, signed with the published key."""
+    """Sign *name* with the published key, as the packet ids in the events are."""
     return PUBLISHED_IDS.sign(name)
 
 
@@ -96,7 +96,7 @@ def test_send_sends_a_packet_once(event_sender: HttpUser, invoke: Invoke) -> Non
         ({"eventName": "MODIFY"}, 1),
         ({"eventName": "REMOVE"}, 1),
         ({"eventName": "INSERT"}, 0),
-        # The table has no TTL, so a removal by the service is also a change.
+        # The table has no TTL, so a removal by the service is also tampering.
         ({"eventName": "REMOVE", "userIdentity": {"type": "Service"}}, 1),
     ],
 )
@@ -273,7 +273,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_invalid_message(
     poison = event["Records"][1]["messageId"]
     assert answers == [{"batchItemFailures": [{"itemIdentifier": poison}]}] * 2
     assert [claimer.balance_fen() for claimer in claimers] == amounts_fen
-    # A grab queues messages of the same form.
+    # The event's messages are equal to those that a grab queues.
     for share_no, record in enumerate((event["Records"][number] for number in (0, 2)), start=1):
         body = json.loads(record["body"])
         ref = ShareRef(_id("event-settle-000000001"), share_no)

@@ -1,5 +1,5 @@
-"""Packet references for operators: they allow no claims, and early ends only with the
-permission.
+"""Packet references for operators: a reference never allows a claim, and it allows an early end
+only to operators with the permission.
 """
 
 import json
@@ -64,7 +64,7 @@ def test_a_reference_names_the_packet_in_every_route_of_operators(
 
     assert [read.status_code for read in reads] == [httpx.codes.OK] * 3
     assert end.json()["packet_id"] == rain
-    # No further claim is possible.
+    # The packet has ended, so its id allows no claim and is visible.
     assert _listed(auditor)["packet_id"] == rain
 
 

@@ -252,7 +252,7 @@ def test_each_stage_of_the_funnel_is_counted_once(
     system: InMemorySystem, a_user: MakeUser, sender: HttpUser
 ) -> None:
     packet_id, claimer = sender.send().json()["packet_id"], a_user()
-    for query in ("", "?limit=1"):  # The first read is a visit, and the second a poll.
+    for query in ("", "?limit=1"):  # The first read is a visit; the second is a poll.
         assert claimer.http.get(f"/packets/{packet_id}{query}").is_success
     for _ in range(2):
         assert claimer.grab(packet_id).is_success

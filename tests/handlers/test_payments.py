@@ -155,7 +155,7 @@ def test_operators_cannot_withdraw_campaign_money(
     both = a_user("desk", scope="hongbao/operate hongbao/treasury")
     assert both.post("/packets", to_one).is_success
 
-    # Without an operator's scope, only the mark of campaign money restricts an account.
+    # Without an operator's scope, an account is restricted only if it is marked for campaigns.
     assert a_user("desk").post("/me/withdrawals", withdrawal).is_success
     marked = deposit | {"is_for_campaigns": True}
     assert _refused(operator.post("/admin/deposits", marked)) == (422, "invalid_request")
@@ -356,7 +356,7 @@ def test_money_that_arrives_after_an_early_end_is_credited_to_the_balance(
     gateways: dict[ProviderName, FakeGateway],
 ) -> None:
     user, packet = unpaid
-    # The payer paid first, but no callback has arrived yet.
+    # The payer has paid, but no callback has arrived yet.
     assert gateways[ProviderName.HOST].pay(packet["payment_id"])
 
     ended = user.http.post(f"/packets/{packet['packet_id']}/end")

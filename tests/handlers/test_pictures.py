@@ -1,4 +1,4 @@
-"""Uploaded cover pictures over HTTP: only the sender's own, and removable."""
+"""Uploaded pictures over HTTP: users can use only their own, and operators can remove them."""
 
 from base64 import b64encode
 

@@ -173,7 +173,7 @@ def test_a_repeat_completes_a_rain_that_ran_out_of_money(
     assert hidden == []
     assert completed.status_code == 201
     assert len(_rains(poor)) == 2
-    # Two of the four packets were funded before, and none twice.
+    # The refused request had funded two of the four packets. None was funded twice.
     assert _left_fen(sponsor) == BUDGET_FEN - 402
 
 
@@ -228,7 +228,7 @@ def test_no_number_of_rains_hides_another(
 def test_a_round_that_can_not_be_read_hides_no_other(
     system: InMemorySystem, sponsor: HttpUser, plan: Plan, rounds: str
 ) -> None:
-    """The send role may put any row among a campaign's packets."""
+    """The send function's role could write such a row, like any row among a campaign's packets."""
     (first, _) = sponsor.post(PATH, plan()).json()["rains"]
     junk = to_wire({**keys.rain("gala", f"{first['ends_at_ms']}#0"), "rounds": rounds})
     system.dynamo.put_item(TableName="campaigns", Item=junk)
@@ -288,7 +288,7 @@ def test_a_rain_above_the_limit_of_an_operator_alone_is_refused_as_a_whole(
     alone = a_user("alone", funds_fen=BUDGET_FEN, scope="hongbao/operate")
     both = a_user("both", funds_fen=BUDGET_FEN, scope="hongbao/operate hongbao/treasury")
 
-    # For the limit, each packet counts its largest share: 99 of 101 fen, and 98 of 100.
+    # Each packet counts its largest possible share: 99 of 101 fen, or 98 of 100 fen.
     with handlers_of(system, APPROVAL_FEN=f"393,{10**9},{10**9}"):
         refused = alone.post(PATH, plan())
         moved_fen = BUDGET_FEN - _left_fen(sponsor)

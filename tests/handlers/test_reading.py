@@ -1,6 +1,4 @@
-"""Users' reads: record pages, their lists and account history; no answer identifies another
-user.
-"""
+"""Users' reads of records, packet lists and account history; no answer identifies another user."""
 
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -49,7 +47,7 @@ def test_a_record_page_has_all_data_of_a_packet(system: InMemorySystem, a_user: 
     assert {name: shown[name] for name in same} == {name: claim[name] for name in same}
     assert shown["is_luckiest"] is False
     assert claimer.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
-    # Names from tokens are visible once the claim is settled.
+    # A name from a token is visible once the claim is settled.
     system.settle()
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
@@ -244,7 +242,7 @@ def test_a_claimer_thanks_the_sender_once_and_all_users_see_it(
     assert first.record(packet_id)["mine"]["thanks"] == "🎉"
     second.grab(packet_id)
     assert shown() == ["🎉", None]
-    # A closed packet has final pages, and thanks may still follow.
+    # After a packet is closed, users can still add thanks.
     system.settle()
     assert second.thank(packet_id, "❤️").is_success
     assert shown() == ["🎉", "❤️"]
@@ -593,7 +591,7 @@ def test_account_history_shows_credits_and_debits_newest_first_in_pages(
             query["cursor"] = page["next"]
         assert [item for items in pages for item in items] == book["items"]
         assert len(pages) == -(-3 // limit)
-    # With another user's cursor, the answer still lists the caller's own history.
+    # With another user's cursor, a caller still gets only their own history.
     cursor = user.http.get("/me/transfers", params={"limit": 1}).json()["next"]
     shown = poor.http.get("/me/transfers", params={"cursor": cursor}).json()["items"]
     assert {item["amount_fen"] for item in shown} <= {5}

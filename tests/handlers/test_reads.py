@@ -1,4 +1,4 @@
-"""Operators' reads of personal data, in the audit log and in the log lines."""
+"""Operators' reads of personal data: their rows in the audit log, and their log lines."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def test_the_same_read_of_host_ids_is_logged_once_an_hour_for_each_filter(
     assert (told, len(first)) == (lists, 4)
     assert {read["operator"]["user"] for read in first} == {"thief"}
     assert first[0]["summary"].startswith("thief read personal data in the list ")
-    # The log is permanent, so a filter by user is stored as a pseudonym.
+    # The audit log is permanent, so it stores the user of a filter as a pseudonym.
     assert sender.host_id not in json.dumps(first)
     assert {facts.get("sender") for facts in map(_facts, first)} == {None, sender.user_token()}
     assert len(_reads(auditor)) == 5
@@ -79,7 +79,7 @@ def test_a_log_line_of_an_operator_request_has_the_pseudonym_and_no_host_id(
     capsys.readouterr()
     operator.http.get("/admin/packets")
     sender.http.get("/me")
-    # Without the scope, the caller does not count as an operator.
+    # A caller without the scope is not logged as an operator.
     assert sender.http.get("/admin/packets").status_code == 403
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -15,7 +15,7 @@ from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 from tests.integration.refusals import assert_refused
 
-# The id has a valid tag, so that it is looked up.
+# The id has a valid tag, so handlers look it up.
 UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 ORDER = {"kind": "lucky", "total_fen": 100, "count": 2}
 WRONG_TYPES = [True, 1.5, 100.0, "100", [100], {"fen": 100}, None]

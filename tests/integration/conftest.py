@@ -31,13 +31,13 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def told() -> list[Told]:
-    """All claims in answers to users, for the check of I5."""
+    """All claims that responses to users contained, for the check of I5."""
     return []
 
 
 @cache
 def user_ids(stack: Stack) -> UserIds:
-    """Return the generator of a stack's user ids, with the key that its functions have."""
+    """Return a generator of user ids that uses the key of the stack's functions."""
     functions = stack.aws("lambda")
     grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
@@ -60,7 +60,7 @@ class HttpUser(AnyUser):
 
 
 def is_turned_away(answer: httpx.Response) -> bool:
-    """Return whether the gateway itself refused a token without the scope, with its own JSON."""
+    """Return whether the gateway itself refused the request, because the token lacks the scope."""
     return (answer.status_code, answer.json()) == (403, {"message": "Forbidden"})
 
 
@@ -68,7 +68,7 @@ MakeUser = Callable[..., HttpUser]
 
 
 class Eventually(Protocol):
-    """Function that waits until a result is true."""
+    """Function that polls *ask* until the result is true."""
 
     def __call__(self, ask: Callable[[], Any], within_s: float = 30) -> Any: ...
 
@@ -79,7 +79,7 @@ Interruption = Callable[[], AbstractContextManager[None]]
 
 @pytest.fixture(scope="module", name="cache")
 def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
-    """Connect to the stack's own cache."""
+    """Yield a client for the stack's cache."""
     client = redis.Redis(host=HOST, port=stack.redis_port)
     yield client
     client.close()
@@ -87,7 +87,7 @@ def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def frozen_cache(cache: redis.Redis) -> Interruption:
-    """Return a way to hang the cache: connections stay open without answers."""
+    """Return a context manager that freezes the cache: connections stay open without answers."""
 
     @contextmanager
     def freeze() -> Iterator[None]:
@@ -103,7 +103,7 @@ def frozen_cache(cache: redis.Redis) -> Interruption:
 
 @pytest.fixture
 def paused_payouts(stack: Stack) -> Interruption:
-    """Return a way to stop deliveries from the queue to the payout function."""
+    """Return a context manager that stops deliveries from the queue to the payout function."""
     functions = stack.aws("lambda")
 
     @contextmanager
@@ -131,7 +131,7 @@ def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
 
 @pytest.fixture
 def a_user(stack: Stack, told: list[Told], approver: HttpUser) -> Iterator[MakeUser]:
-    """Return a factory of users for one test; `a_user(funds_fen=1000)` has money."""
+    """Return a factory of users for one test; `a_user(funds_fen=1000)` gives the user money."""
     made: list[HttpUser] = []
     # Operators cannot credit themselves, so a separate operator makes the deposits.
     treasurer = HttpUser(stack, "treasurer", told, scope="hongbao/admin")
@@ -165,7 +165,9 @@ def dynamodb(stack: Stack) -> Any:
 
 @pytest.fixture(scope="session")
 def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
-    """Return a reader of the whole ledger. With boto3, a read would take three times as long."""
+    """Return a function that reads the whole ledger. It would take three times as long with boto3,
+    so it uses the product's own client.
+    """
     dynamodb = AwsClient(
         "dynamodb",
         REGION,
@@ -183,21 +185,21 @@ def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
 
 @pytest.fixture
 def invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """Check after the test that money is conserved, and that all answers were true."""
+    """Check after the test that money is conserved, and that all answers agree with the ledger."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """Check all invariants only after each module, because a scan takes half a second."""
+    """Check all invariants once after each module, because each scan takes half a second."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 
 
 @pytest.fixture(scope="module")
 def only_own_sweeps(stack: Stack) -> Iterator[None]:
-    """Stop the schedule, for tests that call the sweep and read its report."""
+    """Stop all schedules for tests that invoke the sweep themselves and read its report."""
     schedules = stack.aws("events")
     names = [rule["Name"] for rule in schedules.list_rules()["Rules"]]
     for name in names:
@@ -224,7 +226,7 @@ def invoke(stack: Stack) -> Invoke:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Return a function that calls until a result is true, for at most *within_s* seconds."""
+    """Return a function that polls *ask* until it is true, for at most *within_s* seconds."""
 
     def wait(ask: Callable[[], Any], within_s: float = 30) -> Any:
         give_up_at = time.monotonic() + within_s

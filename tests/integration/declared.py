@@ -1,4 +1,4 @@
-"""Declarations of openapi.json, compared with every answer that tests get."""
+"""Comparison of every response in the tests with the declarations in openapi.json."""
 
 import json
 import re
@@ -37,8 +37,8 @@ def _validator(key: str, status: str) -> jsonschema_rs.Validator:
 
 
 def assert_declared(answer: httpx.Response) -> None:
-    """Check that a success matches its operation's schema, and a problem one of its declared
-    codes.
+    """Check that a success matches its operation's schema, and that a problem has a code that the
+    operation declares.
     """
     kind = answer.headers.get("content-type")
     is_success = answer.is_success and kind == JSON

@@ -1,5 +1,5 @@
-"""Program that reads answers from a later version with the released client: a new word, field and
-code.
+"""Program that feeds a later version's responses to the released client: they have a new enum
+value, a new field and a new problem code.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ FROZEN = {
 
 
 def grab(status: int, answer: dict[str, Any]) -> Admission | Claim | Problem | None:
-    """Grab from an API that gives one answer."""
+    """Grab with the client from a fake API that always returns *answer*."""
     return grab_packet.sync("p", client=_client(status, answer))
 
 
@@ -41,7 +41,7 @@ def _client(status: int, answer: dict[str, Any]) -> AuthenticatedClient:
 
 
 def main() -> None:
-    """Check how the client parses each answer."""
+    """Check how the client parses the later version's responses."""
     claim = grab(200, CLAIM)
     assert isinstance(claim, Claim), claim
     assert (claim.amount_fen, claim.payout, claim.outcome) == (7, "brand_new", "claimed_later")

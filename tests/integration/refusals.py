@@ -1,4 +1,4 @@
-"""Form of a refusal."""
+"""Check of a refusal's format."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import httpx
 
 
 def assert_refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
-    """Check the whole form of a problem; only temporary refusals have Retry-After."""
+    """Check every field of a permanent refusal, which has no Retry-After header."""
     assert (answer.status_code, answer.headers["content-type"]) == (
         status,
         "application/problem+json",

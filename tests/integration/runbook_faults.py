@@ -34,11 +34,11 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""Fault for each page, except pages that need AWS."""
+"""Function that provokes each page's fault. Pages that need AWS have none."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
-    """Register the fault for a page."""
+    """Register the function that provokes the fault of *page*."""
 
     def register(scenario: Callable[[World], Iterator[Fault]]) -> Provoke:
         SCENARIOS[page] = contextmanager(scenario)
@@ -99,7 +99,7 @@ def _all_drills(world: World) -> Iterator[Fault]:
 
 
 def _refused_grab(world: World, packet_id: str) -> str:
-    """Grab a packet while the cache does not answer; return the request's id once it is logged."""
+    """Grab a packet while the cache hangs; return the request's id once the log contains it."""
     refused: str = world.a_user().grab(packet_id).json()["instance"]
     world.wait_for_log("GrabLogs", refused)
     return refused
@@ -117,7 +117,7 @@ def _a_cache_that_hangs(world: World) -> Iterator[Fault]:
 
 @about("cache-lost.md")
 def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
-    """Let the cache hang, and then lose the newest claim, as a replica may."""
+    """Let the cache lose the newest claim, as a failover to a replica may, and then hang."""
     old, new = world.a_user(), world.a_user()
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     key = cache_keys.claim_cache(packet_id)
@@ -129,7 +129,7 @@ def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
     with world.frozen_cache():
         refused = _refused_grab(world, packet_id)
     world.wait_for_log("GrabLogs", "share_collision")
-    Alarms(world.stack.aws, []).look()  # The alarm counts the log lines.
+    Alarms(world.stack.aws, []).look()  # This alarm counts log lines.
     yield Fault(
         signs={
             "cache PING": "PONG",
@@ -435,7 +435,7 @@ def _a_payment_that_no_statement_has(world: World) -> Iterator[Fault]:
             "payments show": "pending 500",
             "--skip": "host",
         },
-        failing="withdrawals show",  # The number belongs to a payment.
+        failing="withdrawals show",  # The number is a payment's.
     )
     dynamodb.delete_item(TableName=table, Key={name: row[name] for name in ("pk", "sk")})
 

@@ -24,11 +24,13 @@ class Fault:
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that replace the page's examples, keyed by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
-    """Texts that a command must print, keyed by a part of its line."""
+    """Texts that commands must print, keyed by a part of the command line."""
     failing: str = ""
-    """Parts of command lines, separated by commas; these commands exit with a nonzero code."""
+    """Comma-separated parts of the command lines that must exit with a nonzero code."""
     repaired: str = ""
-    """Command with which another operator repairs the cause between the checks and the steps."""
+    """Command that another operator runs after the page's checks, to repair the cause before its
+    steps.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class World:
     eventually: Eventually
 
     def own_aws(self) -> dict[str, str]:
-        """Return the variables that the index tells readers to export for the AWS CLI."""
+        """Return the variables that the runbook's index tells readers to export for the AWS CLI."""
         return {
             "AWS_ENDPOINT_URL": str(self.stack.description()["emulator"]),
             "AWS_DEFAULT_REGION": "us-east-1",
@@ -59,13 +61,13 @@ class World:
         self.control(provider, "mode", mode=mode)
 
     def control(self, provider: str, name: str, **body: Any) -> dict[str, Any]:
-        """Execute a user's action at a payment provider."""
+        """Call a control of a simulated payment provider."""
         url = f"{self.provider(provider)}/_fake/{name}"
         done = httpx.post(url, json=body, trust_env=False, verify=NO_TLS)
         return dict(done.raise_for_status().json())
 
     def repair(self, provider: str) -> str:
-        """Return the command that ends a payment provider's fault."""
+        """Return the shell command that makes a simulated payment provider work again."""
         return f"""curl -sS -d '{{"mode": "ok"}}' {self.provider(provider)}/_fake/mode"""
 
     def provider(self, name: str) -> str:
@@ -73,9 +75,7 @@ class World:
         return {"wechat": self.stack.gateway, "host": self.stack.wallet}[name]
 
     def wait_for_log(self, logs: str, text: str) -> None:
-        """Wait until a log contains *text*, because the emulator writes functions' logs with a
-        delay.
-        """
+        """Wait until a log contains *text*. The emulator writes functions' logs with a delay."""
         client: Any = self.stack.aws("logs")
         group = self.resource(logs)
         pages = client.get_paginator("filter_log_events")
@@ -89,7 +89,7 @@ class World:
 
     @contextmanager
     def keeper(self) -> Iterator[None]:
-        """Restart the stack's cache when it ends, as `make up` does."""
+        """Restart the stack's cache whenever it exits, as `make up` does."""
         is_over = threading.Event()
 
         def keep() -> None:
@@ -105,7 +105,7 @@ class World:
             keeping.join()
 
     def write_share(self, packet_id: str, share_no: int, *, amount_fen: int) -> None:
-        """Change a claimed amount, which no function may do."""
+        """Change the amount of a claim. No function has the permission to do this."""
         self.stack.aws("dynamodb").update_item(
             TableName=self.stack.outputs["SharesTable"],
             Key=to_wire(keys.share(packet_id, share_no)),
@@ -115,7 +115,7 @@ class World:
 
     @contextmanager
     def without_terms(self, packet_id: str) -> Iterator[None]:
-        """Make a packet's row unreadable for a while."""
+        """Make a packet's row unreadable inside the `with` block."""
         dynamodb, table = self.stack.aws("dynamodb"), self.stack.outputs["PacketsTable"]
         key = to_wire(keys.packet(packet_id))
         whole = dynamodb.get_item(TableName=table, Key=key)["Item"]
@@ -124,7 +124,7 @@ class World:
         dynamodb.put_item(TableName=table, Item=whole)
 
     def disable_rules(self) -> None:
-        """Stop all schedules, which some pages start."""
+        """Disable all schedules; the commands of some pages enable them."""
         schedules = self.stack.aws("events")
         for rule in schedules.list_rules()["Rules"]:
             schedules.disable_rule(Name=rule["Name"])

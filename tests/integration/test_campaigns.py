@@ -1,4 +1,4 @@
-"""Packet rain: an operator's campaign with its budget, over HTTP on the deployed template."""
+"""Packet rain: an operator's campaign and its budget, over HTTP against the deployed stack."""
 
 import itertools
 import time
@@ -63,7 +63,7 @@ def sponsor(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def made(sponsor: HttpUser, approver: HttpUser) -> Make:
-    """Return a factory of campaigns for one test; another operator approves a large budget."""
+    """Return a factory of campaigns for one test; another operator approves large budgets."""
 
     def make(**changes: Any) -> dict[str, Any]:
         campaign_id = f"rain-{next(_numbers)}"
@@ -85,7 +85,7 @@ def test_twenty_concurrent_edits_are_serialized(sponsor: HttpUser, made: Make) -
     campaign_id = made(budget_fen=1_000)["campaign_id"]
 
     def edit(number: int) -> httpx.Response:
-        # A request may time out while the emulator starts a process, and is then retried.
+        # Retry a request that times out while the emulator starts a process.
         return until_answered(
             lambda: _put(sponsor, campaign_id, version=1, budget_fen=1_000 + number)
         )

@@ -29,7 +29,7 @@ class Group:
         return self._web.get("/_fake/state").json()[self.name]
 
     def message(self, place: str, number: int) -> Any:
-        """Return a message of a chat, or None."""
+        """Return the message with an index in a chat, or None."""
         return next(iter(self.state["chats"][place]["messages"][number:][:1]), None)
 
     def send(self, text: str) -> str:
@@ -46,7 +46,7 @@ class Group:
         return str(self._eventually(lambda: self.message(member, 0))["id"])
 
     def tap(self, member: str, message: str, **more: str) -> str:
-        """Let a member tap, and return the answer that only the member sees."""
+        """Let a member tap a button, and return the answer that only the member sees."""
         count = len(self.state["toasts"].get(member, []))
         self._act("tap", member, message=message, **more)
         shown = self._eventually(lambda: self.state["toasts"].get(member, [])[count:])
@@ -64,7 +64,7 @@ class Group:
 
 @pytest.fixture(scope="module")
 def web(stack: Stack) -> Iterator[httpx.Client]:
-    """Admit the groups, and connect to the platforms."""
+    """Admit the groups, and yield a client for the simulated platforms."""
     with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
         open_chats(treasurer)
     with httpx.Client(base_url=stack.chat, timeout=30, trust_env=False, verify=NO_TLS) as client:
@@ -90,7 +90,7 @@ def test_a_group_shares_one_packet_with_one_share_each_and_its_card_ends_with_th
     (again,) = _fen(group.tap("ann", card))
     eventually(lambda: "Ann" in str(group.card(card)["runs"]))
 
-    # The private chat is not admitted, and Ann still gets her share in the group.
+    # The private chat is not admitted, but Ann still gets her share in the group.
     assert _fen(foreign) == []
     assert sum(taken.values()) == 666
     assert again == taken["ann"]

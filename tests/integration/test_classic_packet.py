@@ -1,4 +1,4 @@
-"""A packet with all rules at once, over HTTP on the deployed template."""
+"""A packet with all rules at once, over HTTP against the deployed stack."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Command `redpacket` on the deployed template: an operator's typical work."""
+"""Command `redpacket` against the deployed stack: an operator's typical work."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from tests.integration.conftest import HttpUser, MakeUser
 
 
 class Terminal:
-    """Runner of commands against a stack."""
+    """Terminal in which an operator runs commands against a stack."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -83,7 +83,7 @@ def test_a_campaign_from_a_file_is_for_the_users_on_its_list(
     assert _outcome(ann, packet_id) == "claimed"
     assert _code(cat.grab(packet_id)) == _code(cat.draw(campaign_id)) == "not_in_audience"
     assert ann.draw(campaign_id).status_code == 200
-    # A removed or denied user gets nothing from the next call on.
+    # Starting with the next call, a removed or denied user gets nothing new.
     terminal.run("audience", "remove", campaign_id, ann.host_id)
     assert _code(ann.draw(campaign_id)) == "not_in_audience"
     assert _outcome(ann, packet_id) == "already_claimed"
@@ -137,7 +137,7 @@ def test_a_budget_above_the_limit_waits_and_changes_nothing(
 def _outcome(user: HttpUser, packet_id: str) -> str:
     answer = user.grab(packet_id)
     if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
-        # On a busy machine, a retry returns the true result.
+        # A busy machine may answer 503; the retry gets the outcome.
         answer = user.grab(packet_id)
     assert answer.is_success, answer.text
     return str(answer.json()["outcome"])

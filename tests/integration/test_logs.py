@@ -1,4 +1,6 @@
-"""Logs of deployed functions, which contain no user ids after a scenario, refusals and errors."""
+"""Logs of the deployed functions, after a scenario, refusals and errors: they contain no user id,
+nickname or passphrase.
+"""
 
 from typing import Any
 
@@ -39,7 +41,8 @@ def test_logs_contain_no_user_ids(
         boss.http.get(f"/admin/{query}")
     boss.http.get(f"/admin/packets/{packet_id}/claims")
     boss.post("/admin/deposits", {"user": claimer.host_id, "amount_fen": 10**9})
-    # This packet's row cannot be parsed: the page answers 500, and the error is logged with causes.
+    # This packet's row cannot be parsed: reading it returns 500, and the log has the error's
+    # causes.
     broken = sender.send(total_fen=100, count=1).json()["packet_id"]
     table = stack.outputs["PacketsTable"]
     key = {"pk": {"S": f"packet#{broken}"}, "sk": {"S": "packet"}}

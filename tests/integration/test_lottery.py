@@ -1,4 +1,4 @@
-"""Lottery: an operator's prizes and many concurrent draws, over HTTP on the deployed template."""
+"""Lottery: an operator's prizes and many concurrent draws, over HTTP against the deployed stack."""
 
 import itertools
 import time
@@ -60,7 +60,7 @@ def _add_stock(
 
 
 def _draw(user: HttpUser, campaign_id: str, key: str | None = None) -> dict[str, Any]:
-    """Draw as a client does, which retries a 503 with the same key."""
+    """Draw like a client that retries a 503 with the same key."""
     key = key or f"key {next(_numbers)}"
     for _ in range(40):
         answer = user.draw(campaign_id, key)
@@ -86,9 +86,7 @@ def sponsor(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def made(sponsor: HttpUser) -> Make:
-    """Return a factory of lotteries for one test, `made(phone={"total": 1}, plan={"miss_weight":
-    5})`.
-    """
+    """Return a factory of lotteries for one test, for example `made(phone={"total": 1})`."""
 
     def make(plan: dict[str, Any] | None = None, **prizes: dict[str, Any]) -> str:
         campaign_id = f"lottery-{next(_numbers)}"

@@ -74,7 +74,7 @@ def test_money_moves_in_and_out_with_an_own_wallet_and_issuer(own: Stack) -> Non
             )
             out = alice.post("/me/withdrawals", {"amount_fen": AMOUNT_FEN, "channel": "host"})
             withdrawal_id = out["withdrawal_id"]
-            own.aws("lambda").invoke(  # Run the schedule's work at once.
+            own.aws("lambda").invoke(  # Run the scheduled task at once.
                 FunctionName=own.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
             )
             _until(

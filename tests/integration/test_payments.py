@@ -1,4 +1,4 @@
-"""Payments and withdrawals of the deployed stack over HTTP, with a gateway and a wallet."""
+"""Payments and withdrawals over HTTP, against the deployed stack, a gateway and a wallet."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.platform.dynamodb.client import to_wire, values
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
-# The tests sweep, because without a callback nothing else queries the provider.
+# The tests invoke the sweep: if no callback arrives, only a sweep queries the provider.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
 
 PAYMENTS = 3
@@ -27,7 +27,7 @@ CODES = ("code-ann", "code-ben", "code-cat", "code-dan", "code-eve", "code-guest
 
 
 class Counterparty:
-    """Controls of the gateway, or of the wallet, for users' actions there."""
+    """Client for the controls of the gateway or the wallet, which simulate users' actions there."""
 
     def __init__(self, url: str) -> None:
         self._http = httpx.Client(base_url=url, timeout=10, trust_env=False, verify=NO_TLS)
@@ -79,7 +79,7 @@ def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
 
 
 def _age(stack: Stack, withdrawal_id: str, by_ms: int) -> None:
-    """Make the next query of a withdrawal due earlier, unless it has ended."""
+    """Backdate the next query of a withdrawal, unless the withdrawal has ended."""
     dynamodb: Any = stack.aws("dynamodb")
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.update_item(
@@ -379,7 +379,7 @@ def test_pending_payments_are_compared_with_the_books_of_the_providers(
 
 
 def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
-    """Return the movements at a counterparty, keyed by our numbers."""
+    """Return the movements of money at a counterparty, keyed by our numbers."""
     book = side.see("book")
     return {
         "in": {
@@ -422,6 +422,6 @@ def test_logs_contain_no_key_and_no_openid(stack: Stack) -> None:
 
 
 def _inner_lines(file: Path) -> list[str]:
-    """Return a line of each private key in a file, and all of its other secret texts."""
+    """Return the subject key in a file, and one line of each private key."""
     kept = json.loads(file.read_text())
     return [kept["subject_key"], *(key["private_key"].splitlines()[1] for key in kept["keys"])]

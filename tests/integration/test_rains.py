@@ -1,4 +1,4 @@
-"""Rain for 200 concurrent players, on the deployed template."""
+"""Rain for 200 concurrent players, against the deployed stack."""
 
 import time
 import uuid
@@ -35,11 +35,11 @@ def test_200_players_catch_every_packet_with_at_most_three_more_requests(a_user:
         try:
             return player.http.get(path)
         except (httpx.ReadError, httpx.RemoteProtocolError):
-            # A server closes idle connections, and a browser retries the read on a new one.
+            # The server may close an idle connection. Like a browser, retry the read on a new one.
             return player.http.get(path)
 
     def play(player: HttpUser) -> tuple[int, int]:
-        """Play as the page does; return the numbers of caught shares and of requests."""
+        """Play as the page does; return the number of caught shares and the number of requests."""
         path, requests = f"/campaigns/{campaign_id}", 1
         (round_,) = look(player, path).json()["rains"]
         if not round_["packets"]:
@@ -47,7 +47,7 @@ def test_200_players_catch_every_packet_with_at_most_three_more_requests(a_user:
             (round_,), requests = look(player, path).json()["rains"], requests + 1
         time.sleep(max(0, starts_at_ms / 1000 - time.time()))
         answers = [player.grab(packet_id) for packet_id in round_["packets"]]
-        # After the end, the same path has the podium.
+        # The page reads the same path again for the podium.
         assert look(player, path).status_code == httpx.codes.OK
         caught = sum(answer.status_code == httpx.codes.OK for answer in answers)
         return caught, requests + len(answers) + 1

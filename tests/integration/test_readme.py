@@ -1,4 +1,4 @@
-"""Commands of the READMEs: they have the documented effects on the deployed stack."""
+"""Commands in the READMEs: on the deployed stack, they have the documented effects."""
 
 import json
 import os
@@ -52,9 +52,9 @@ def test_the_tour_of_the_readme_moves_money(readme: Path, stack: Stack) -> None:
 
 
 def run_tutorial(page: Path, stack: Stack, folder: Path) -> str:
-    """Run the blocks of a tutorial as pasted into a terminal; return their output."""
+    """Run a tutorial's command blocks as if pasted into a terminal; return their output."""
     blocks = _SHELL.findall(page.read_text(encoding="utf-8"))
-    # Pages in several languages run on one stack.
+    # The tutorial's translations run on the same stack, so give each its own names.
     commands = re.sub(r"\bnew-year\b(?!\.yaml)", campaign_of(page), _dedented(blocks))
     commands = commands.replace("rain-1", f"rain-{page.parent.name}")
     command = folder / "redpacket"

@@ -1,4 +1,4 @@
-"""Reconciliation over HTTP on the deployed system: exports, SQL, and audits."""
+"""Reconciliation over HTTP against the deployed stack: exports, SQL, and audits."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ Eventually = Callable[[Callable[[], Any]], Any]
 
 @contextmanager
 def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
-    """Give an account a balance without a transfer; remove it afterwards."""
+    """Give an account a balance of one fen without a transfer; remove the account afterwards."""
     dynamodb, table = stack.aws("dynamodb"), stack.outputs["AccountsTable"]
     key = to_wire(keys.account(account))
     dynamodb.put_item(TableName=table, Item={**key, "balance_fen": {"N": "1"}})
@@ -41,7 +41,7 @@ def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
 
 @contextmanager
 def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
-    """Remove a row from SharesTable, which no function may do, and restore it."""
+    """Remove a row from SharesTable, and restore it later. No function may remove such rows."""
     dynamodb = stack.aws("dynamodb")
     table = stack.outputs["SharesTable"]
     row = dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)["Item"]
@@ -53,7 +53,7 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
 
 
 def _claimed_long_ago(stack: Stack, sender: HttpUser, claimer: HttpUser) -> str:
-    """Backdate a claim, so that a scan compares it, and queue it. Return the packet's id."""
+    """Record and queue a claim that is old enough for a scan to compare. Return the packet's id."""
     dynamo = Dynamo(lambda: stack.aws("dynamodb"), tables_of(stack))
     now_ms = int(time.time() * 1000)
     packet = a_packet(

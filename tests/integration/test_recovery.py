@@ -20,7 +20,7 @@ from redpacket.packets.redis import keys as cache_keys
 from redpacket.platform.dynamodb.client import from_wire, to_wire
 from tests.integration.conftest import Eventually, HttpUser, Interruption, Invoke, MakeUser
 
-# The tests here count a sweep's results.
+# A scheduled sweep would change the results that these tests count.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
 
 SCHEDULE = {"source": "aws.events"}
@@ -29,7 +29,7 @@ VISIBILITY_TIMEOUT_S = "180"
 
 
 class PacketRows:
-    """Reader of the ledger's rows for a packet and its shares, which can also backdate them."""
+    """Reads the ledger's rows of packets and shares, and backdates them."""
 
     def __init__(self, dynamodb: Any, packets_table: str, shares_table: str) -> None:
         self._dynamodb = dynamodb
@@ -43,7 +43,7 @@ class PacketRows:
         return self._read(self._shares, keys.share(packet_id, share_no))
 
     def age_share(self, packet_id: str, share_no: int, by_ms: int) -> None:
-        """Backdate the time since which a claim has waited for its settlement."""
+        """Backdate the time at which a claim started to wait for its settlement."""
         self._age(self._shares, keys.share(packet_id, share_no), by_ms)
 
     def _age(self, table: str, key: dict[str, str], by_ms: int) -> None:
@@ -204,7 +204,7 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     assert report["requeued_count"] >= 1
     eventually(lambda: claimer.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
-    # As the packet's last claim, it stayed in the work list until the packet was closed.
+    # The packet's last claim stays in the work list until the packet is closed.
     eventually(lambda: "work_pk" not in rows.share(packet_id, claim["share_no"]))
     assert rows.packet(packet_id)["status"] == "closed"
 
@@ -268,7 +268,7 @@ def test_an_invalid_message_becomes_a_dead_letter_and_its_batch_is_settled(
 
 
 def _depth(sqs: Any, queue_url: str) -> int:
-    """Count the waiting messages, and those in progress."""
+    """Count the messages in a queue, including those in flight."""
     counted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     attributes = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=counted)["Attributes"]
     return sum(int(attributes[name]) for name in counted)

@@ -1,4 +1,4 @@
-"""Refusals by the gateway and its own parsing; tests/handlers tests the handlers' refusals."""
+"""Refusals by the API gateway; tests/handlers tests the handlers' refusals."""
 
 import time
 import uuid
@@ -18,7 +18,7 @@ from testing.reconciliation.checks import Told
 from tests.integration.conftest import HttpUser, MakeUser, is_turned_away
 from tests.integration.refusals import assert_refused
 
-# The id has a valid tag, so that it is looked up.
+# The id has a valid tag, so handlers look it up.
 UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 
 
@@ -61,7 +61,7 @@ def test_without_a_valid_token_the_gateway_itself_answers_401_with_its_own_json(
         headers |= {} if token is None else {"Authorization": token}
         body = {"kind": "lucky", "total_fen": 100, "count": 2}
         answer = httpx.post(f"{stack.api}/packets", json=body, headers=headers, trust_env=False)
-        # The gateway sends this answer itself. An HTTP API cannot turn it into problem+json.
+        # The gateway itself sends this response, which an HTTP API cannot turn into problem+json.
         assert (answer.status_code, answer.json()) == (401, {"message": "Unauthorized"}), token
 
 

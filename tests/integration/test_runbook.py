@@ -1,4 +1,4 @@
-"""Pages of the runbook: the tests provoke each page's fault, and run its commands as pasted."""
+"""Pages of the runbook: the tests provoke each page's fault and run the page's commands."""
 
 import os
 import shutil
@@ -29,8 +29,8 @@ INDEX = RUNBOOK / "README.md"
 def operators_terminal(
     stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield a folder like a clone with `redpacket` installed, and the environment of its shell. The
-    folder's `make` runs in the clone, and ends each drill after a second.
+    """Yield a folder that looks like a clone with `redpacket` installed, and its shell's
+    environment. Its `make` runs in the real clone, and ends each drill after a second.
     """
     folder = tmp_path_factory.mktemp("clone")
     commands = folder / ".local" / "bin"
@@ -63,7 +63,7 @@ def world(
 
 
 def _environment_of(world: World) -> str:
-    """Return the variables that the index tells readers to export on a local stack."""
+    """Return the variables that the runbook's index tells readers to export on a local stack."""
     blocks = (block for block in blocks_of(INDEX) if "AWS_ENDPOINT_URL" in block.commands)
     return filled(next(blocks).commands, world.own_aws())
 
@@ -92,7 +92,7 @@ def test_the_commands_of_a_page_run_as_pasted_and_find_its_fault(
 
 
 def _judge(ran: list[Ran], fault: Fault) -> None:
-    """Compare the printed lines with the texts that must name the fault."""
+    """Check that the commands printed the texts that name the fault, and failed as expected."""
     told = "\n".join(f"$ {each.line}\n{each.printed}{each.codes or ''}" for each in ran)
     for part, signs in fault.signs.items():
         printed = "".join(each.printed for each in ran if part in each.line)

@@ -55,7 +55,7 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """Return each function's folder and variables, as SAM resolves them from our files."""
     folder = tmp_path_factory.mktemp("sam")
     (folder / "up").symlink_to(stack.state_dir)
-    # A build takes a minute, and only changes the location of the code.
+    # Skip the build, which takes a minute and only changes the location of the code.
     template = read_long_form()
     for resource in template["Resources"].values():
         if "CodeUri" in resource.get("Properties", {}):
@@ -91,7 +91,7 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 def _start(resolved: dict[str, Any], name: str, event: str) -> "subprocess.CompletedProcess[str]":
-    """Run a function with exactly the variables that its container would have."""
+    """Run a function's code with exactly the variables that the function's container would have."""
     folder, architectures, variables = resolved[name]
     assert architectures == [architecture()]
     path = f"{places.ROOT / folder}:{places.ROOT / 'shared'}"

@@ -44,7 +44,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     ann = a_user(funds_fen=20_000, nickname="Ann")
     group = [a_user(nickname=f"Friend {number}") for number in range(15)]
 
-    # Ann sends ten lucky shares to a group of fifteen, who all grab at once.
+    # Ann sends ten lucky shares to a group of fifteen friends, who all grab at once.
     sent = ann.send(total_fen=10_000, count=10, greeting="新年快乐").json()
     with ThreadPoolExecutor(max_workers=8) as pool:
         answers = list(pool.map(lambda friend: friend.grab(sent["packet_id"]), group))
@@ -52,7 +52,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     assert len(claims) == 10
     assert sum(claim["amount_fen"] for claim in claims) == 10_000
 
-    # All users read the claims and see the luckiest one.
+    # Any user can read the claims and see the luckiest one.
     eventually(lambda: _all_settled(ann, sent["packet_id"]))
     record = group[0].record(sent["packet_id"])
     assert (record["claimed_count"], record["count"], record["status"]) == (10, 10, "emptied")
@@ -98,7 +98,7 @@ def test_s2_a_company_gives_to_its_employees(
     preheated = operator.http.post("/admin/campaigns/party/preheat")
     assert preheated.status_code == httpx.codes.ACCEPTED
 
-    # Users who enter the phrase get at most two shares each; payouts wait while they are off.
+    # Users who enter the phrase get at most two shares each. Payouts are switched off meanwhile.
     off = operator.http.put("/admin/switches/payout", json={"on": False, "reason": "drill"})
     assert off.status_code == httpx.codes.OK
     assert employees[0].grab(packets[0], "什么").json()["code"] == "passphrase_mismatch"
@@ -128,7 +128,7 @@ def test_s3_wechat_grabs_and_opens_with_live_amounts(
     ).json()
     packet_id = sent["packet_id"]
 
-    # Twice as many users as shares tap 抢, and are admitted.
+    # Twenty users tap 抢 for ten shares, and all are admitted.
     with ThreadPoolExecutor(max_workers=8) as pool:
         admissions = list(pool.map(lambda user: user.grab(packet_id).json(), crowd))
     assert {admission["outcome"] for admission in admissions} == {"admitted"}
@@ -136,7 +136,7 @@ def test_s3_wechat_grabs_and_opens_with_live_amounts(
     not_ready = sender.http.get(f"/packets/{packet_id}/proof")
     assert not_ready.json()["code"] == "proof_not_ready"
 
-    # They tap 拆: the first ten get their live amounts, and the others are too late.
+    # All tap 拆. The first ten get amounts that are drawn live, and the others are too late.
     with ThreadPoolExecutor(max_workers=8) as pool:
         pairs = zip(crowd, admissions, strict=True)
         opened = list(pool.map(lambda pair: pair[0].open(packet_id, pair[1]["grab_token"]), pairs))
@@ -146,7 +146,7 @@ def test_s3_wechat_grabs_and_opens_with_live_amounts(
     assert sum(claim["amount_fen"] for claim in won) == 20_000
     assert lost == ["packet_emptied"] * 10
 
-    # A replay from the seed that is now revealed gives the same amounts in the same order.
+    # A replay from the revealed seed gives the same amounts in the same order.
     eventually(lambda: _all_settled(sender, packet_id))
     proof = sender.http.get(f"/packets/{packet_id}/proof").json()
     assert proof["commitment"] == sent["commitment"]
@@ -167,8 +167,8 @@ def test_s4_shares_of_a_bell_split_are_split_in_advance(
     with ThreadPoolExecutor(max_workers=8) as pool:
         answers = list(pool.map(lambda claimer: claimer.grab(packet_id).json(), claimers))
 
-    # The amounts are exact to the fen and within the bounds, and more are near the mean than at
-    # both ends.
+    # The amounts are within their bounds and add up to the total, and more than half are near the
+    # mean.
     amounts = [answer["amount_fen"] for answer in answers]
     assert sum(amounts) == 40_000
     assert all(500 <= amount <= 1_500 for amount in amounts)
@@ -176,7 +176,7 @@ def test_s4_shares_of_a_bell_split_are_split_in_advance(
     assert near > len(amounts) / 2
     assert statistics.fmean(amounts) == 1_000
 
-    # Anyone can verify the split with the proof and the record, and nothing but Python.
+    # Anyone can verify the split with the proof, the record, and a Python without packages.
     eventually(lambda: _all_settled(sender, packet_id))
     proof, record = tmp_path / "proof.json", tmp_path / "record.json"
     proof.write_text(sender.http.get(f"/packets/{packet_id}/proof").text)
@@ -260,7 +260,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert balances == [500 * page.count("cash") for page in wins]
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
-    # After the day, users can verify their draws; the test does not wait for midnight.
+    # Users can verify their draws when the day is over. The test reads the seed before midnight.
     ledger = DynamoPrizes(Dynamo(lambda: dynamodb, tables_of(stack)), seed_keys_of(stack))
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
     shown = {name: seen[name] for name in ("campaign_id", "day", "commitment")}

@@ -19,7 +19,7 @@ from tests.integration.conftest import HttpUser, MakeUser
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
 
-# Only signatures give access; users cannot call these routes (test_payments.py, test_chat.py).
+# These routes accept only signed calls, never users (test_payments.py, test_chat.py).
 OF_GATEWAYS = {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
 OF_GATEWAYS |= {"POST /chat/telegram", "POST /chat/lark"}
 
@@ -133,7 +133,7 @@ def test_no_answer_of_any_route_contains_an_internal_id(
 
 
 def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser, approver: HttpUser) -> None:
-    """Move all money of a campaign account, and unmark it."""
+    """Move all money out of a campaign account, and remove the account's campaign mark."""
     chest, till = (f"internal-id-of-{name}-{time.time_ns()}" for name in ("chest", "till"))
     for user in (chest, till):
         deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
@@ -145,7 +145,7 @@ def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser, approver: Htt
 
 
 def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> str:
-    """Run a campaign with prizes and a list of users; return its packet."""
+    """Run a campaign with prizes and a list of users; return the id of its packet."""
     call = walk.call
     now_ms = int(time.time() * 1000)
     plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
@@ -196,7 +196,7 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
 
 
 def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[str]) -> None:
-    """Call every read route, and operators' routes that change nothing permanently."""
+    """Call every route that reads, and the operators' routes that change nothing permanently."""
     call = walk.call
     for packet_id in packet_ids:
         call(reader, "GET /packets/{packet_id}", packet_id=packet_id)
@@ -254,7 +254,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
 
 
 def walk_log(walk: Walk, reader: HttpUser) -> None:
-    """Read the public log, which has an entry some seconds after the first send."""
+    """Read the public log, which gets an entry some seconds after the first send."""
     for _ in range(100):
         if entries := walk.call(reader, "GET /transparency").json().get("items"):
             break
@@ -268,7 +268,7 @@ def walk_log(walk: Walk, reader: HttpUser) -> None:
 
 
 def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> None:
-    """Let Ann pay in and withdraw, and request both as Bob and as an operator."""
+    """Let Ann pay in and withdraw, and call these routes as Bob and as an operator, too."""
     call = walk.call
     call(bob, "POST /auth/wechat", {"code": "code-walker"})
     origin = f"{bob.http.base_url}".rstrip("/")

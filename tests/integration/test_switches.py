@@ -1,5 +1,5 @@
-"""Switches and limits on the deployed stack: they refuse in time, state a delay, and lose
-nothing.
+"""Switches and limits on the deployed stack: they take effect in time, their refusals state a
+delay, and nothing is lost.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from redpacket.operations.use_cases.cached_switches import KEPT_MS
 from testing.reconciliation.checks import Told
 from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
-# A test here counts a sweep's results.
+# A scheduled sweep would change the results that a test counts.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
 
 WITHIN_S = 10
@@ -72,10 +72,10 @@ def test_messages_delivered_while_payouts_are_off_are_returned_with_their_full_r
 ) -> None:
     claimer = a_user()
     packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
-    # Wait for other tests' claims: a delivery after the switch would hide them for minutes.
+    # Wait for other tests' claims. If they arrived after the switch, they would wait for minutes.
     eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
-    # Wait until warm payout processes have read the switch; also below, when it is turned on.
+    # Wait, here and below, until warm payout processes have read the changed switch.
     time.sleep(KEPT_MS / 1000 + 0.5)
     claim = claimer.grab(packet_id).json()
     eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)
@@ -112,7 +112,7 @@ def test_grabs_stop_and_resume_within_ten_seconds_under_load(
             time.sleep(0.05)
 
     def took_s(*, is_on: bool) -> float:
-        """Turn the switch; return the delay of the last answer with the old state."""
+        """Turn the switch; return the seconds until the last answer in the old state."""
         turned_at = time.monotonic()
         _turn(operator, "grab", is_on=is_on)
         eventually(lambda: {is_off for _, _, is_off in calls[-10:]} == {not is_on})

@@ -1,4 +1,4 @@
-"""Attacker with the permissions of a function that many users call, on the deployed stack."""
+"""Attacker on the deployed stack with the permissions of a function that many users call."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ DECISIVE = ("PacketsTable", "AccountsTable", "CampaignsTable")
 
 @pytest.fixture
 def thief(stack: Stack) -> Callable[[str, str], Any]:
-    """Return a client of a service with the role of a function."""
+    """Return a factory of clients for an AWS service that have the role of a function."""
 
     def with_role_of(function: str, service: str) -> Any:
         functions = stack.aws("lambda")
@@ -78,7 +78,7 @@ def test_the_public_functions_cannot_write_rows_that_decide_about_money(
 
 
 class Shares:
-    """SharesTable as the attacker writes it, and as the test restores it."""
+    """Writes rows to SharesTable as the attacker, and restores the table."""
 
     def __init__(self, stack: Stack, client: Any, dynamodb: Any) -> None:
         self._table = stack.outputs["SharesTable"]
@@ -94,7 +94,7 @@ class Shares:
         self._client.update_item(**operation)
 
     def unsettle(self, share: Share, user_id: str) -> None:
-        """Turn a user's settled claim into a claim of *user_id* that waits for its money."""
+        """Turn another user's settled claim into an unsettled claim of *user_id*."""
         key = keys.share(share.packet_id, share.share_no)
         self._remember(key)
         self._client.update_item(
@@ -157,11 +157,11 @@ def test_whatever_an_attacker_writes_the_packet_pays_its_own_amounts_and_the_aud
         return replace(claim, claimer=User(thief.user_id), **changes)
 
     own = forged(3)
-    # This claim would be paid again, to another user. On AWS, the policy's dynamodb:Attributes
+    # The attacker wants a second payment of this claim. On AWS, the policy's dynamodb:Attributes
     # forbids this update. The emulator checks attributes only in projections, so here the receipt
-    # prevents the payment.
+    # of the first payment prevents the second one.
     shares.unsettle(paid, thief.user_id)
-    shares.forge(items.share_row(forged(2, amount_fen=900)))  # more than its amount
+    shares.forge(items.share_row(forged(2, amount_fen=900)))  # more than the share's amount
     shares.forge(items.share_row(own))  # a free share, without a claimer's row
     shares.forge(items.share_row(forged(99)))  # a share that does not exist
     shares.forge(items.claimer_row(forged(5), "nobody"))  # a claimer without a share

@@ -1,5 +1,5 @@
-"""Trial in an AWS account, and its teardown, in the emulator: all steps except `sam deploy`
-itself.
+"""Trial in an AWS account and its teardown, run against the emulator: all steps except `sam
+deploy`.
 """
 
 import json
@@ -65,7 +65,7 @@ TEMPLATE = {
 
 
 class Account:
-    """Account of the emulator, and the commands that the trial ran."""
+    """Account in the emulator, and the commands that the trial ran."""
 
     def __init__(self, session: boto3.Session) -> None:
         self.session = session
@@ -137,7 +137,7 @@ def test_the_trial_deploys_publishes_and_creates_a_user_with_money(
 
     assert account.ran[0] == ["make", "page", "build"]
     deploys = [command for command in account.ran if command[1] == "deploy"]
-    # A new account's first distribution may be refused, so it comes last.
+    # AWS may refuse the first distribution of a new account, so a second deployment creates it.
     expected = ["HostPage=false", "HostPage=true"] if is_new else ["HostPage=true"]
     assert [command[-1] for command in deploys] == expected
     assert all(command[:4] == ["sam", "deploy", "--config-env", "dev"] for command in deploys)
@@ -280,7 +280,7 @@ def test_a_teardown_of_the_trial_leaves_nothing(account: Account) -> None:
     assert outputs["AccountsTable"] not in _tables(account)
     assert outputs["UserIdKey"] not in [each["ARN"] for each in secrets]
     assert outputs["UserPoolId"] not in [each["Id"] for each in pools]
-    # A second teardown finds nothing else to delete.
+    # A second teardown finds nothing more to delete.
     account.said.clear()
     account.teardown().run(has_all=True)
     assert not any(text.startswith("emptied") for text in account.said)

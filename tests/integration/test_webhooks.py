@@ -1,4 +1,6 @@
-"""Outgoing events from the deployed stack: streams, queue, signed posts, a failing receiver."""
+"""Outgoing events from the deployed stack: streams, the queue, signed POST requests, and a failing
+receiver.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -61,7 +63,7 @@ MakeEndpoint: TypeAlias = Callable[[str], Endpoint]
 
 @pytest.fixture
 def an_endpoint(stack: Stack, operator: HttpUser) -> Iterator[MakeEndpoint]:
-    """Return a factory of webhooks for one test; their names are unique on the shared stack."""
+    """Return a factory of webhooks for one test; each name is unique on the shared stack."""
     made: list[Endpoint] = []
 
     def make(name: str) -> Endpoint:
@@ -103,7 +105,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     def told_all() -> list[_Event]:
         told = live.told_of(packet_id)
         if EXPECTED.items() - _kinds(told).items() == {("closed", 1)}:
-            # The sweep closes a packet whose last claims were settled separately.
+            # If two payouts settled the last claims concurrently, only the sweep closes the packet.
             invoke("ExpireFunction", {})
         return told if _kinds(told) == EXPECTED else []
 
@@ -112,19 +114,19 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     event_count = sum(EXPECTED.values())
     eventually(lambda: down.details()["waiting_count"] >= event_count, WITHIN_S)
 
-    # The receiver works again: an edit resets its failures, and the next sweep sends all events.
+    # The receiver works again. An edit resets its failures, and the retry task sends all events.
     down.become(mode="ok")
     down.put()
 
     def told_later() -> list[_Event]:
-        # A failed delivery waits for some seconds.
+        # A failed delivery is retried only after some seconds.
         invoke("DeliverFunction", {"task": "retry"})
         late = down.told_of(packet_id)
         return late if len(late) >= event_count else []
 
     late = eventually(told_later, WITHIN_S)
 
-    # Receivers drop repeated events by id; both receivers have the same events.
+    # Without repeated ids, both receivers have the same events.
     assert {each["id"]: each for each in late} == {each["id"]: each for each in told}
     assert len(late) == len(told) == len({each["id"] for each in told})
     claimed = [each["data"] for each in told if each["type"].endswith("claimed")]

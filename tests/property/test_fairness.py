@@ -1,4 +1,4 @@
-"""Figures in docs/reference/splits.md, recomputed over half as many packets as on that page."""
+"""Figures in docs/reference/splits.md, recomputed with half as many packets as the page used."""
 
 import math
 import random
@@ -44,6 +44,6 @@ def test_a_cap_favors_no_position_of_a_live_split(cap: float, count: int) -> Non
         for _ in range(times)
     )
 
-    # Five standard deviations for so many packets: a biased position is off by 4 to 50%.
+    # Five standard deviations of the mean. A biased position would deviate by 4 to 50%.
     bound = max(0.01, 5 * min(cap - 1, 1) / math.sqrt(3 * times))
     assert [mean for mean in fairness.means if abs(mean - 1) > bound] == []

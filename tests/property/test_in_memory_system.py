@@ -121,7 +121,7 @@ class Scenario(RuleBasedStateMachine):
         assert all(count <= QUOTAS["limited"] for count in limited)
 
     def teardown(self) -> None:
-        """I8: without further events, everything is settled and closed."""
+        """I8: without further requests, all claims are settled and all packets are closed."""
         for _ in range(10):
             self.system.pass_time(LIFE_MS)
             self.system.repair()

@@ -19,7 +19,7 @@ DIGESTS = {
     Split.BELL: "c312cfe106fbabe22e14a12c264c225e47b69982421d5e1625515b4a1b47d6e1",
     Split.CUT_POINTS: "1c234e0eb4749ef08c4b50dc87756cacebd69bcf9476f2cc07a003dbb84a8895",
 }
-"""Hashes of the amounts, in decimal and separated by commas, as in the first release."""
+"""SHA-256 hashes of the first release's amounts, written in decimal and separated by commas."""
 
 
 def assert_legal(terms: Terms) -> None:

@@ -206,7 +206,7 @@ class Scenario(RuleBasedStateMachine):
         )
         users_fen = sum(self.system.balance_fen(user) for user in ("ann", "bob", "cat"))
         assert users_fen == won_fen
-        # Nothing was deposited if hypothesis stopped before the plan.
+        # The balance is 0 if hypothesis stopped before the deposit.
         assert self.system.balance_fen("operator") in {10_000 - won_fen, 0}
 
 

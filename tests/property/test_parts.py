@@ -23,7 +23,7 @@ from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 USERS = [f"user-{number}" for number in range(14)]
 TRIES = 5
-"""Number of attempts; each repairs three of nine shards."""
+"""Number of attempts of one grab. Each attempt repairs up to three of at most nine shards."""
 
 
 class PartsScenario(RuleBasedStateMachine):
@@ -43,7 +43,8 @@ class PartsScenario(RuleBasedStateMachine):
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
         self.shards = shard_count(self.packet.packet_id)
-        # Users whose share number no other user gets. Without a mark, they may not get it either.
+        # Users with a share number that only the cache stores. No other user gets the number, and
+        # if the user's mark is lost, neither does the user.
         self.stranded: set[str] = set()
         self.processes = [
             ShardedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)
@@ -56,7 +57,7 @@ class PartsScenario(RuleBasedStateMachine):
         try:
             self._grab(user)
         except Rejected as refusal:
-            # I5 holds although the cache loses data.
+            # I5 holds even if the cache loses data.
             assert user not in told, refusal.code
             assert isinstance(refusal, PacketEmptied) or self._is_over()
 
@@ -78,7 +79,7 @@ class PartsScenario(RuleBasedStateMachine):
 
     @rule(user=st.sampled_from(USERS))
     def a_lambda_dies_between_two_parts(self, user: str) -> None:
-        """Take a number, but do not mark it in the user's first shard."""
+        """Take a share number, but do not mark it in the user's first shard."""
         packet_id = self.packet.packet_id
         others = other_shards(packet_id, user) if self.shards > 1 else []
         for part in (shard_of_user(packet_id, user), *others):
