@@ -1,4 +1,4 @@
-"""IAM's decisions about requests, from the roles of a translated stack."""
+"""Evaluation of requests against the IAM roles of a translated stack."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ SENT_BY_AWS = {
     "AWS/States": {"ExecutionsFailed", "ExecutionsSucceeded"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metric names from the lists in the services' documentation."""
+"""Metric names that each service's documentation lists."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # No dimension: the metric covers the whole account.
@@ -57,13 +57,13 @@ def _dimensions(metric: Metric) -> dict[str, str]:
 
 
 def _filtered(stack: Stack) -> list[dict[str, Any]]:
-    """Return the metrics that filters create from log lines."""
+    """Return the metrics that the stack's metric filters create from log lines."""
     filters = stack.of_type("AWS::Logs::MetricFilter").values()
     return [each for pattern in filters for each in pattern["MetricTransformations"]]
 
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
-    """Let a function count an event, with the function's environment; return the log line."""
+    """Count an event in a process with *function*'s environment; return the log line."""
     counts = f"from redpacket.platform.telemetry import logger; logger.event({name!r})"
     if name == "request_failed":
         counts = (
@@ -109,14 +109,15 @@ def test_our_alarms_read_exactly_the_metrics_that_we_count() -> None:
         assert directive["Dimensions"] == [list(dimensions)]
         assert [each["Name"] for each in directive["Metrics"]] == [name]
         assert sent[name]["service"] == dimensions["service"]
-    # Our code sends each of these metrics. Otherwise, an alarm would fire never or always.
+    # Our code must name each metric. An alarm on a metric that nothing sends would fire never or
+    # always.
     package = ROOT / "shared" / "redpacket"
     code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     assert [name for name in sent if not re.search(f'"{name}"', code)] == []
 
 
 def _matches(pattern: str, line: dict[str, str]) -> bool:
-    """Return whether a filter matches a line: strings with wildcards, and their operators."""
+    """Return whether a line matches a filter pattern, which compares fields with wildcards."""
 
     def compared(match: re.Match[str]) -> str:
         field, operator, expected = match.groups()
@@ -190,7 +191,7 @@ def test_no_function_hides_an_event_behind_a_negative_count(stack: Stack) -> Non
             for part, metric in zip(parts, _metrics(alarm), strict=True)
         ]
         ours = {statistic for namespace, statistic in read if not namespace.startswith("AWS/")}
-        # With Maximum, a threshold of 10 would require a count of ten in one log line.
+        # With Maximum, an alarm at 10 would fire only if one log line had a count of 10.
         safe = "Maximum" if alarm["Threshold"] == 1 else "SampleCount"
         assert ours <= {safe}, name
         if ours and "Metrics" in alarm:
@@ -236,7 +237,7 @@ def test_other_alarm_metrics_are_sent_by_aws_for_created_resources(stack: Stack)
         "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
         "GlobalSecondaryIndexName": {"by_work", "by_list"},
         "StateMachineArn": {stack.ref("ReconcileMachine")},
-        # ElastiCache names the nodes of a group with one shard in this way.
+        # This is how ElastiCache names the nodes of a replication group with one shard.
         "CacheClusterId": {
             f"{stack.ref(name)}-00{number}"
             for name, group in stack.of_type("AWS::ElastiCache::ReplicationGroup").items()
@@ -279,7 +280,7 @@ def test_a_night_without_a_complete_reconciliation_raises_an_alarm(stack: Stack)
     (metric,) = _metrics(silence)
     assert metric["MetricName"] == "ExecutionsSucceeded"
     assert metric["Period"] * silence["DatapointsToAlarm"] > 25 * 3600
-    # CloudWatch looks back at most a week, and only a day for periods below an hour.
+    # CloudWatch evaluates at most a week, and at most a day if the period is below an hour.
     assert metric["Period"] * silence["EvaluationPeriods"] <= 7 * 24 * 3600
     assert metric["Period"] >= 3600
 
@@ -295,14 +296,14 @@ def test_no_alarm_fires_before_the_first_run_of_its_schedule(stack: Stack) -> No
         alarm = alarms[name]
         good = 1 if alarm["ComparisonOperator"] == "LessThanThreshold" else 0
         assert set(_states(alarm, [None] * 50)) == {"INSUFFICIENT_DATA"}
-        # After the first run, silence is an alarm, even after that run has left the window.
+        # After a first run, silence triggers the alarm, even when that run has left the window.
         assert set(_states(alarm, [None] * 5 + [good])) == {"INSUFFICIENT_DATA", "OK"}
         assert _states(alarm, [None] * 5 + [good] + [None] * 100)[-1] == "ALARM"
         assert _states(alarm, [good] + [None] * 100 + [good] * 26)[-1] == "OK"
 
 
 def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
-    """Return the state of an alarm about silence after each period, as CloudWatch documents it.
+    """Return the states of a silence alarm after each period, as CloudWatch's documentation has it.
 
     "Using metric math": REPEAT fills gaps with the previous value, and IF drops points that do not
     meet its condition. "Configuring how alarms treat missing data": if all points are missing,

@@ -1,4 +1,6 @@
-"""Dashboard: something sends each metric with its dimensions, and writes each log field."""
+"""Dashboard: AWS or our code sends each shown metric with these dimensions, and our code writes
+each log field.
+"""
 
 import contextlib
 import io
@@ -21,7 +23,7 @@ SENT_BY_AWS = {
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metric names from the lists in the services' documentation."""
+"""Metric names that each service's documentation lists."""
 
 WANTED = (
     *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),

@@ -1,7 +1,7 @@
-"""Permissions that AWS documents for each integration, compared with the roles in each partition.
+"""Permissions that AWS documents for each integration, compared with our roles in each partition.
 
-Each function names the documentation page that it follows. EventBridge Scheduler has no row: the
-template uses rules.
+Each function's docstring names the documentation page that the function follows. EventBridge
+Scheduler is missing, because the template uses rules.
 """
 
 import json
@@ -26,7 +26,7 @@ REPORTS = f"redpacket_{STACK_UUID.replace('-', '_')}_reports"
 
 
 def definition(stack: Stack) -> dict[str, Any]:
-    """Return the machine's definition as Step Functions gets it."""
+    """Return the state machine's definition with all substitutions, as Step Functions gets it."""
     machine = stack.of_type("AWS::StepFunctions::StateMachine")[MACHINE]
     text = str(machine["DefinitionString"])
     for name, value in machine["DefinitionSubstitutions"].items():
@@ -42,7 +42,7 @@ def _states(states: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _calls(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a call for each integration, with values in place of the expressions."""
+    """Yield each integration with arguments of a call, in which values replace expressions."""
     tables = definition(stack)["States"]["ExportTables"]["Items"]
     for each in tables:
         export = {"TableArn": each["arn"], "S3Prefix": f"exports/{DATABASE}/{each['table']}"}
@@ -122,7 +122,8 @@ def _permissions(stack: Stack) -> set[tuple[str, str, str]]:
 
 
 def _rules(stack: Stack) -> Iterator[tuple[str, bool]]:
-    """EventBridge User Guide, "Using resource-based policies": Lambda's own policy allows it.
+    """EventBridge User Guide, "Using resource-based policies": the function's policy allows the
+    call.
 
     "Using identity-based policies": every other target has a role.
     """
@@ -142,7 +143,7 @@ def _function_of(mapping: dict[str, Any]) -> str:
 
 
 def stack_prefix() -> str:
-    """Return the prefix of every name in a stack."""
+    """Return the prefix of all physical names in a stack."""
     return STACKS[0].physical("")
 
 
@@ -151,9 +152,11 @@ _STREAM = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator
 
 
 def _sources(stack: Stack) -> Iterator[tuple[str, bool]]:
-    """Lambda Developer Guide, "Execution role permissions" for queues and for DynamoDB streams.
+    """Lambda Developer Guide, "Execution role permissions" lists these permissions for queues and
+    for DynamoDB streams.
 
-    "Configuring destinations for failed invocations": the function's role sends to the queue.
+    "Configuring destinations for failed invocations": the function's role must allow sending to the
+    queue.
     """
     for name, mapping in stack.of_type("AWS::Lambda::EventSourceMapping").items():
         function, source = _function_of(mapping), mapping["EventSourceArn"]
@@ -169,7 +172,7 @@ def _sources(stack: Stack) -> Iterator[tuple[str, bool]]:
 
 
 def _signing(stack: Stack) -> Iterator[tuple[str, bool]]:
-    """KMS Developer Guide, "AWS KMS permissions": Sign and GetPublicKey are on the key."""
+    """KMS Developer Guide, "AWS KMS permissions": Sign and GetPublicKey are allowed on a key."""
     for action in ("kms:Sign", "kms:GetPublicKey"):
         yield action, may(stack, Access("LogFunction", action, stack.arn("LogKey")))
 

@@ -1,4 +1,4 @@
-"""Definition of the reconciliation's state machine, run by the emulator with planted errors."""
+"""Reconciliation's state machine, which the emulator runs with injected errors."""
 
 import json
 import subprocess
@@ -71,7 +71,7 @@ class Ran:
 
 
 def _run(*failures: tuple[str, str, int], base: str = "", differences: tuple[str, ...] = ()) -> Ran:
-    """Run the definition; each planted failure names an integration, an error and a count."""
+    """Run the state machine; each injected failure is an integration, an error and a count."""
     stale = [f"{STEM.rpartition('_')[0]}_9_1"]
     export = {"base": base, "exported_at_ms": 1_764_000_000_000, "since_ms": 1_763_900_000_000}
     query = {"name": "a", "sql": "SELECT 1"}

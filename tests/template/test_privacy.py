@@ -1,4 +1,4 @@
-"""Pages about personal data: they name each store of the template, and the store's retention."""
+"""Pages about personal data: they name each data store in the template, with its retention."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ STORES = {
 OTHER_DATA = {
     "AWS::KMS::Key",  # Keys for signatures.
     "AWS::SecretsManager::Secret",
-    "AWS::Glue::Database",  # Names of tables; their rows are in ExportBucket.
+    "AWS::Glue::Database",  # Table definitions; the rows are in ExportBucket.
     "AWS::Logs::LogGroup",
 }
 _DAY_S = 24 * 3600
@@ -34,7 +34,7 @@ def _stores() -> dict[str, dict[str, Any]]:
 
 
 def _rows(page: str) -> list[list[str]]:
-    """Return the cells of the table at the top of a page: data, places, time."""
+    """Return the rows of the table at the top of a page: data, places, and time."""
     table = (ROOT / page).read_text(encoding="utf-8").split("\n\n")[1]
     return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
 

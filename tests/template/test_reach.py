@@ -1,5 +1,5 @@
-"""Network reach: functions in a VPC without internet access reach their services, and some function
-uses each paid endpoint.
+"""Network reach: functions in a VPC without internet access reach the services that they call, and
+every paid endpoint is used.
 """
 
 import ast
@@ -30,7 +30,7 @@ def _asked(node: ast.AST) -> set[str]:
 
 
 class _Callers(_Readers):
-    """Tracer from a handler's code to the services that it may call."""
+    """Follows a handler's code to the AWS services that the handler may call."""
 
     def services_of(self, handler: str, *, without: frozenset[str]) -> set[str]:
         spots = [spot for spot in self._bodies if spot[0] == handler]
@@ -50,8 +50,8 @@ _callers = cache(_Callers)
 
 
 def _services(stack: Stack) -> dict[str, set[str]]:
-    """Return the services that each function may call; they depend on how the stack signs in to its
-    cache.
+    """Return the services that each function may call, given the stack's sign-in to its cache and
+    its payment gateways.
     """
     has_secret = stack.is_true("CacheHasPassword")
     without = set() if has_secret else {BY_IAM_OR_SECRET}
@@ -104,7 +104,7 @@ def test_a_function_in_the_vpc_reaches_every_service_that_it_calls(stack: Stack)
 
 
 def _inside(stack: Stack, *subnets: str) -> set[str]:
-    """Return the created functions that are in these subnets."""
+    """Return the stack's functions that are in these subnets."""
     expected = [stack.physical(name) for name in subnets]
     functions = stack.of_type("AWS::Lambda::Function").items()
     return {
@@ -138,7 +138,7 @@ def _assert_the_way_is_open(
     tables = {
         each["SubnetId"]: each["RouteTableId"]
         for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
-        # A NAT gateway is in its own subnet, without functions.
+        # Leave out the NAT gateways' subnets, which contain no functions.
         if each["SubnetId"] in subnets
     }
     for endpoint in endpoints.values():
@@ -148,7 +148,7 @@ def _assert_the_way_is_open(
             assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
         else:
-            # One zone is enough for dev, because names resolve to its endpoint from both zones.
+            # One zone is enough for dev: names resolve to this endpoint from both zones.
             zones = subnets if stack.is_true("IsProd") else {stack.ref("SubnetA")}
             assert set(endpoint["SubnetIds"]) == zones  # type: ignore[call-overload]
             assert endpoint["SecurityGroupIds"] == [stack.ref("EndpointSecurityGroup")]
@@ -184,9 +184,7 @@ def test_public_functions_have_internet_access_only_for_a_risk_control_or_for_ch
 
 @each_stack
 def test_gateways_are_called_from_one_fixed_address_per_zone(stack: Stack) -> None:
-    """WeChat Pay accepts calls of merchant transfers only from addresses that the merchant
-    entered.
-    """
+    """WeChat Pay accepts merchant transfers only from IP addresses that the merchant registered."""
     inside = _inside(stack, "GatewaySubnetA", "GatewaySubnetB")
 
     if not stack.is_true("FixEgress"):
@@ -230,7 +228,7 @@ def _assert_a_nat_leads_out(stack: Stack, nat: str, subnet: str) -> None:
 
 
 def test_setting_a_cache_later_removes_no_network_resource() -> None:
-    """Operators set CacheUrl on a live stack: before a rush, and after a loss of Redis."""
+    """Operators set CacheUrl on a live stack before a rush, or after the loss of its Redis."""
     made, given = (
         Stack("made", parameters=parameters).resources
         for parameters in ({}, {"CacheUrl": "rediss://cache.example:6379"})

@@ -1,7 +1,7 @@
-"""Updates of a stack: none replaces the API's address or a resource with money, users or messages.
+"""Stack updates: none replaces the API's address or a resource with money, users or messages.
 
-`stateful.json` lists those resources as deployed, with the properties whose change replaces them.
-Changing a line of that file is a migration: write an ADR first.
+`stateful.json` lists the deployed resources with the properties whose change would replace them. To
+change a line in the file, plan a migration and write an ADR first.
 """
 
 import json
@@ -26,9 +26,9 @@ STATEFUL = {
 NEVER_CHANGED = {
     # CloudFormation can neither update these properties nor replace a user pool to change them.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
-    # A new key would start a different log.
+    # A new key would start a different public log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},
-    # A changed generator creates a new secret, which would cost users their accounts.
+    # A changed generator creates a new secret, and users would lose their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }
 
@@ -45,7 +45,9 @@ def _replacing(kind: str) -> set[str]:
 
 
 def stateful() -> dict[str, Any]:
-    """Return the current values of these resources in the template."""
+    """Return the template's stateful resources, with the properties whose change would replace
+    them.
+    """
     resources = STACK_OF["prod"].template["Resources"]
     return {
         name: {
@@ -92,7 +94,7 @@ def test_stateful_resources_have_no_name_that_a_second_stack_would_need() -> Non
 
 
 def test_no_update_of_a_deployed_stack_replaces_or_deletes_state() -> None:
-    """CloudFormation evaluates this policy, even if a fork's own edit made the change set."""
+    """CloudFormation enforces this policy even if a fork has edited the template."""
     policy = json.loads((ROOT / "stack-policy.json").read_text(encoding="utf-8"))
     denied = policy["Statement"][1]
 
@@ -106,7 +108,7 @@ SERVICES = {
     "cognito": "cognito-idp",
     "stepfunctions": "states",
 }
-"""Names of services in IAM that differ from CloudFormation's."""
+"""IAM names of the services that CloudFormation names differently."""
 
 
 def test_the_deployment_role_can_create_every_kind_of_resource() -> None:

@@ -7,7 +7,7 @@ from tests.template import translated
 
 STACKS = [
     translated.STACK_OF[name]
-    # One stack signs in to its cache by IAM, and one with a password.
+    # The last two stacks sign in to their caches with a password and by IAM.
     for name in ("both gateways", "a cache with a password", "a serverless cache by IAM")
 ]
 
@@ -52,7 +52,8 @@ def test_no_policy_allows_an_action_on_all_resources() -> None:
     statements = [named for stack in STACKS for named in _statements(stack)]
 
     assert len(statements) > 100
-    # Metrics have no resources, so permissions to write them are limited to the stack's namespace.
+    # IAM can't limit metric writes to a resource, so conditions limit them to the stack's
+    # namespace.
     assert {name for name, statement in statements if "*" in statement["Resource"]} == {
         "AdminFunctionRole.CountRefusals",
         "ReconcileMachineRole.CountLeft",

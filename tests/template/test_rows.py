@@ -1,11 +1,11 @@
-"""Every function against every kind of row: only the functions listed here may put, change or read
-a row of a kind.
+"""Every function against every kind of row: only the functions in MAY can put, update or read rows
+of a kind.
 
-A put is tried with the key alone, because it replaces a row: a function that may put a row can also
-destroy or rewrite one. A put is also tried with the decisive attribute, which some statements
-demand. An update is tried with the decisive attribute of the row. A read is tried as a whole row,
-without attribute names, and as a write that returns the old row. IAM cannot restrict the answer to
-a failed condition, which may hold a row (`ReturnValuesOnConditionCheckFailure`);
+PutItem is tried with the key alone, because it replaces the whole row: a function that may put a
+row can also destroy one. PutItem is also tried with the row's decisive attribute, which some policy
+statements require, and UpdateItem only with this attribute. Reads are tried for the whole row,
+without attribute names, and as writes that return the old row. IAM cannot restrict
+`ReturnValuesOnConditionCheckFailure`, with which a failed condition may return a row;
 docs/how-to/try-on-aws.md tries this on AWS.
 """
 
@@ -170,7 +170,9 @@ message              Chat:pru
 hint                 Chat:pu
 spent                Chat:pu
 """
-"""Functions that may put or replace (p), update (u) and read (r) a row; no other function may."""
+"""Functions that may put or replace (p), update (u) and read (r) each kind of row. No other
+function may.
+"""
 
 
 def _letters(function: str, row: str) -> str:
@@ -183,7 +185,7 @@ def _letters(function: str, row: str) -> str:
         for action, named in (("PutItem", names), ("UpdateItem", update))
         for returned in ("ALL_OLD", "UPDATED_OLD", "UPDATED_NEW")
     ]
-    # AWS does not document whether a read's attributes include the key.
+    # AWS does not document whether the attributes of a read include the key, so try both.
     tried += [
         ("r", action, named, ALL, "NONE")
         for action in ("GetItem", "BatchGetItem", "Query", "Scan")
@@ -251,11 +253,11 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
 
     approvals = sources["AnnounceApprovals"]["FilterCriteria"]["Filters"]
 
-    # A stream has no record of an unchanged row, so a repeated PutItem call is silent.
+    # A stream has no record of an unchanged row, so a repeated PutItem call raises no alarm.
     assert [json.loads(each["Pattern"]) for each in patterns] == [
         {"eventName": ["MODIFY", "REMOVE"]}
     ]
-    # TTL removes the sums in this table, but no approvals.
+    # TTL removes only the daily sums in this table, never approvals.
     keys = {"pk": {"S": [{"prefix": "approval#"}]}}
     assert [json.loads(each["Pattern"]) for each in approvals] == [
         {"eventName": ["MODIFY", "REMOVE"], "dynamodb": {"Keys": keys}}

@@ -1,4 +1,4 @@
-"""Functions of the distribution: they route testers with a signed link to the staging stack."""
+"""CloudFront functions: they route testers who have a signed link to the staging stack."""
 
 import json
 import os
@@ -32,7 +32,7 @@ console.log(JSON.stringify(events.map((event) => {
 
 
 def _run(function: str, *requests: dict[str, Any], key: str = KEY) -> list[dict[str, Any]]:
-    """Return the function's answer to each request, and the selected origin."""
+    """Return the function's result for each request, and the origin that the function selected."""
     code = STACK.resolved(STACK.resources[function]["Properties"]["FunctionCode"])
     code, keys = re.subn(
         r"\{\{resolve:secretsmanager:\S+:SecretString:key\}\}", lambda _: key, code

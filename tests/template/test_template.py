@@ -76,7 +76,7 @@ def _names(value: Any) -> Iterator[str]:
         if function == "Fn::GetAtt":
             yield argument[0]
         elif function == "Fn::Sub" and argument[0].startswith("arn:"):
-            yield argument[0]  # A literal ARN contains its account.
+            yield argument[0]  # A literal ARN, which contains an account.
         elif function == "Fn::Sub" and argument.startswith("arn:"):
             yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":
@@ -91,7 +91,7 @@ READ_SIGN_IN = {"Fn::If": ["MakeCache", {"Ref": "CacheReadSignIn"}, SIGN_IN]}
 
 
 GATEWAY_KEYS = {"Fn::If": ["HasGateway", {"Ref": "GatewayKeys"}, {"Ref": "AWS::NoValue"}]}
-"""Shared policy for the keys that sign calls to gateways, which three functions make."""
+"""Shared policy for the keys with which three functions sign calls to gateways."""
 
 
 def _statements(function: str) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ def _statements(function: str) -> Iterator[dict[str, Any]]:
         if policy in (SIGN_IN, READ_SIGN_IN, GATEWAY_KEYS):
             continue
         for statement in policy["Statement"]:
-            # The first resource exists only under a condition.
+            # Read the Fn::If's first branch, the statement that exists under the condition.
             yield statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
@@ -144,18 +144,18 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
     for grant in _grants(function):
         assert not any("*" in action for action in grant.actions)
         if set(grant.actions) == {"cloudwatch:GetMetricData", "cloudwatch:ListMetrics"}:
-            continue  # These actions have no resources.
+            continue  # IAM can't limit these actions to resources.
         names = grant.resources
         if function == "ReconcileFunction":
-            # Leave out runs, whose names are unknown in advance, and the bucket that has only
-            # exports.
+            # Leave out the runs' databases, whose names are unknown, and the bucket for exports
+            # alone.
             names = tuple(name for name in names if not OF_RUNS.match(name))
-        # Ids of pictures are random, and the pictures' bucket has nothing else.
+        # Picture ids are random, and the bucket contains only pictures.
         names = tuple(name.removesuffix("Bucket/*") for name in names)
         # Only a wildcard can name a table's streams.
         assert not any("*" in name.removesuffix("/stream/*") for name in names)
         named = {name.split("/")[0].removesuffix(".Alias") for name in names} - {"Pictures"}
-        # The secret of an issuer belongs to the deployer.
+        # The secret of the WeChat issuer is a parameter that the deployer sets.
         assert named <= RESOURCES.keys() | MADE_BY_SAM | {"WeChatIssuerSecretArn"}
 
 
@@ -163,7 +163,7 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
 def test_no_function_can_delete(function: str) -> None:
     actions = {action for grant in _grants(function) for action in grant.actions}
 
-    # Deleting a processed message is the only exception.
+    # The only exception is the deletion of a processed message.
     assert not re.search("Delete|PartiQL", str(actions - {"sqs:DeleteMessage"}))
     assert _actions_on(function, "PayoutDlq") <= {"sqs:GetQueueAttributes"}
 
@@ -219,7 +219,7 @@ def test_each_function_uses_only_the_attributes_that_it_needs_of_the_row_of_a_us
     function: str,
 ) -> None:
     names = user_row(User("ann", "Ann", "ann@host")).keys()
-    # With erased_at_ms, a write can refuse data from before an erasure.
+    # A write reads erased_at_ms to refuse data from before an erasure.
     since = names | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))
     own = shown | {"goods_address"}
@@ -249,7 +249,8 @@ def test_each_function_uses_only_the_attributes_that_it_needs_of_the_row_of_a_us
     }
 
     assert allowed == expected.get(function, {})
-    # Functions that show users to each other read no host id, and the grab function no profile.
+    # Functions that show users to each other may not read host ids. GrabFunction, which is not in
+    # *expected*, may not even read profiles.
     assert "host_id" not in shown
 
 
@@ -287,7 +288,8 @@ def test_only_functions_that_call_gateways_can_read_their_keys(function: str) ->
         for name in grant.resources
     }
 
-    # Strangers reach GatewayFunction: it has verification keys, in variables, but no signing keys.
+    # Strangers can reach GatewayFunction, so its variables have keys for verification, not for
+    # signing.
     assert has_keys == (function in set(GATEWAY_FUNCTIONS) - {"GatewayFunction"})
     assert secrets == {
         "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
@@ -313,9 +315,9 @@ def test_rows_about_money_never_expire() -> None:
     writers = {f"{path.parts[-3]}.{path.stem}": path.read_text() for path in adapters}
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
-    # These rows expire: notes of callbacks, daily payment counts, ended consents, gateway accounts
-    # of erased users, sums that an operator moved in a day, deliveries, codes, users' notices,
-    # positions of cards in chats, and the daily sums that chats sent.
+    # These rows expire: records of callbacks, daily payment counts, ended consents, gateway
+    # accounts of erased users, sums that an operator moved in a day, deliveries, codes, users'
+    # notices, positions of cards in chats, and the daily sums that chats sent.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "chat.chat_funding": 3,
@@ -377,7 +379,7 @@ _COMPUTES = (
     "Send Grab Payout Expire Records Campaign Lottery Admin Approval Reconcile Payment Order "
     "Transfer Chat"
 )
-"""Functions that commit to, compute or prove amounts and draws, or compare them with rows."""
+"""Functions that commit to, compute, prove or audit amounts and draws."""
 
 
 def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
@@ -391,7 +393,7 @@ def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
     resource = RESOURCES["SeedKeys"]
     made = resource["Properties"]["GenerateSecretString"]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == KEPT
-    # The secret is a map of versions, starting with 1.
+    # The secret is a JSON map of key versions that starts with version 1.
     assert (made["SecretStringTemplate"], made["GenerateStringKey"]) == ("{}", "1")
     assert made["PasswordLength"] >= 32
 
@@ -406,8 +408,8 @@ def test_the_user_of_the_cache_has_only_commands() -> None:
     users = _of_type("AWS::ElastiCache::User").values()
     words = {word for user in users for word in user["AccessString"].split()}
 
-    # tests/contract/test_cache_user.py checks the commands. A category would contain commands that
-    # are not needed.
+    # tests/contract/test_cache_user.py checks the commands. A command category would also allow
+    # unneeded commands.
     assert len(users) == 2
     assert not [word for word in words if word.startswith("+@")]
     assert "-@all" in words
@@ -462,9 +464,9 @@ STREAMED = {
     "AnnounceShares": "NEW_AND_OLD_IMAGES",
     "AnnounceDraws": "NEW_AND_OLD_IMAGES",
     "AnnouncePayments": "NEW_AND_OLD_IMAGES",
-    # AnnounceFunction reports an altered row without its contents.
+    # AnnounceFunction reports only the key of an altered row.
     "AnnounceJournal": "KEYS_ONLY",
-    # A decision changes the approval's row.
+    # The images show whether a change is a decision, which is allowed, or tampering.
     "AnnounceApprovals": "NEW_AND_OLD_IMAGES",
 }
 """Sources of AnnounceFunction, with the images in their streams."""
@@ -484,8 +486,7 @@ def test_a_record_cannot_block_its_stream_and_none_is_lost_silently() -> None:
         table = RESOURCES[source["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         assert table["StreamSpecification"] == {"StreamViewType": STREAMED[name]}
         assert source["BisectBatchOnFunctionError"] is True
-        # This is half of a stream's retention, so that operators have the other half to replay
-        # records.
+        # This is half of a stream's retention. Operators can replay records in the other half.
         assert source["MaximumRecordAgeInSeconds"] == 43_200
         aside = {"Fn::GetAtt": ["UnreadRecords", "Arn"]}
         assert source["DestinationConfig"]["OnFailure"]["Destination"] == aside
@@ -503,7 +504,7 @@ def test_the_stream_of_commitments_triggers_the_function_and_the_schedule_finds_
     rule = RESOURCES["LogEveryMinute"]["Properties"]
     key = RESOURCES["LogKey"]
 
-    # Entries reach the log within five seconds; a failed batch stays in the list of waiting work.
+    # Entries reach the public log within five seconds. A failed batch stays in the work list.
     assert source["MaximumBatchingWindowInSeconds"] <= 3
     assert source["MaximumRetryAttempts"] <= 2
     (wanted,) = source["FilterCriteria"]["Filters"]
@@ -607,14 +608,14 @@ def test_the_gateway_may_call_the_function_of_every_route() -> None:
     assert permitted == set(_routes().values())
 
 
-# A packet's id is the secret that opens its feed. Answers that are equal for all users may be
-# cached.
+# A packet's id is the secret that opens the packet's feed. Responses that are the same for all
+# users may be cached.
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campaign_id}"}
 OPEN_ROUTES |= {"GET /packets/{packet_id}/preview", "GET /pictures/{picture_id}"}
 # The log is public.
 OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
-# The signature covers only an address of our own page, and contains no secret.
+# The response signs only an address of our own page, and contains no secret.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
 # Each of these routes checks its requests itself, by a single-use code or a gateway's signature.
 # The list is literal, so that a new provider cannot open a route for itself.
@@ -661,7 +662,7 @@ def test_every_route_is_throttled_and_expensive_or_public_ones_more_strictly() -
     own = {key for key in keys if "/admin/" in key} | {"POST /packets"} | OPEN_ROUTES
     own |= SIGNED_ROUTES
     own |= {key for key in keys for provider in ProviderName if f"/me/{provider}" in key}
-    # A function that reads without a cache has no limit per user.
+    # Functions outside the VPC have no cache, so they can't limit each user.
     own |= {
         key
         for key, function in _routes().items()
@@ -680,7 +681,7 @@ def test_every_route_is_throttled_and_expensive_or_public_ones_more_strictly() -
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
 def test_a_function_times_out_before_the_gateway(function: str) -> None:
     if function == "ReconcileFunction":
-        return  # The long timeout is for nightly audits. Calls from the gateway are short.
+        return  # The long timeout is for nightly audits. Calls from the API gateway are short.
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
 
 
@@ -754,7 +755,7 @@ def _short(module: str) -> str:
 
 
 Spot = tuple[str, str]
-"""Function, class or method: the name of its module or handler, and its own name. Handlers share
+"""Function, class or method, as the name of its module or handler and its own name. Handlers share
 one set of containers, settings and request.
 """
 PROVIDERS = [path.parent.name for path in (PACKAGE / "payments" / "providers").glob("*/setup.py")]
@@ -771,11 +772,11 @@ PASSED_ON: dict[Spot, Spot] = {
     ("environment", "accounts"): ("providers", "_accounts"),
     ("environment", "http"): ("providers", "_http"),
 }
-"""Methods that the registry passes to providers, keyed by the names that providers use."""
+"""Methods that the registry passes to providers, keyed by the names that providers call."""
 
 
 class _Readers:
-    """Readers of each environment variable, found by following calls."""
+    """Finds the code that reads each environment variable by following calls."""
 
     def __init__(self) -> None:
         places = ["*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py"]
@@ -816,13 +817,13 @@ class _Readers:
                 yield from node.body
 
     def variables_of(self, handler: str) -> set[str]:
-        """Return the variables that a handler reads, over all of its routes."""
+        """Return the environment variables that a handler's routes and helpers read."""
         spots = [spot for spot in self._bodies if spot[0] == handler]
         seen: set[Spot] = set()
         needed: set[str] = set()
         while spots:
             spot = spots.pop()
-            if spot[0] == "provider":  # This may be any provider of the registry.
+            if spot[0] == "provider":  # Any provider of the registry may be meant.
                 spots += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue
@@ -830,7 +831,7 @@ class _Readers:
             if spot[0] == "settings":
                 needed |= self._constants(spot)
             spots += self._used_by(spot)
-            if spot == REGISTRY:  # Each provider decides which calls it makes.
+            if spot == REGISTRY:  # Follow the providers' calls instead.
                 spots = [spot for spot in spots if spot not in PASSED_ON.values()]
             spots = [PASSED_ON.get(spot, spot) for spot in spots]
         return needed
@@ -841,7 +842,7 @@ class _Readers:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 of = node.value.id
                 where = self._imported.get((module, of), ("", of))
-                # A container inherits its other members from the platform.
+                # Members that a container doesn't define are the platform's.
                 own = module if (module, node.attr) in self._bodies else "platform"
                 yield (own if of == "self" else _short(".".join(where).strip("."))), node.attr
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
@@ -850,7 +851,7 @@ class _Readers:
                 yield self._imported.get((module, node.id), (module, node.id))
 
     def _constants(self, spot: Spot) -> set[str]:
-        """Return the names of variables that a method of the settings looks up."""
+        """Return the names of the variables that a method of the settings reads."""
         return {
             node.value
             for node in ast.walk(self._bodies[spot])
@@ -867,7 +868,7 @@ _readers = cache(_Readers)
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_a_function_gets_exactly_the_variables_that_its_handler_reads(handler: str) -> None:
     function = _function_of(handler)
-    # Lambda sets the variables that begin with AWS_; these two are for a local machine.
+    # Lambda sets the AWS_ variables. These two exist only on a local machine.
     given = {"SSL_CERT_FILE", "SIMULATOR_URL"}
     needed = {
         name for name in _readers().variables_of(handler) if not name.startswith("AWS_")
@@ -883,7 +884,7 @@ def test_an_unanswered_name_lookup_keeps_a_request_within_ten_seconds() -> None:
     options = dict(
         word.split(":") for word in GLOBALS["Environment"]["Variables"]["RES_OPTIONS"].split()
     )
-    # If Lambda has a search domain, a second lookup follows.
+    # With a search domain, the resolver makes a second lookup.
     lookup_s = 2 * int(options["timeout"]) * int(options["attempts"])
 
     assert REQUEST_S + lookup_s < 10
@@ -969,8 +970,8 @@ def test_a_failed_run_drops_its_databases_and_a_remaining_one_fails_no_run() -> 
     afterwards = {"DropDatabases": "CountLeft", "CountLeft": "HasFailed"}
     for name in caught:
         assert states[name]["Catch"][0]["Next"] == afterwards.get(name, "DropDatabases")
-    # A failed run that started from an earlier run's export starts again with all rows, in new
-    # databases.
+    # If a run that started from an earlier run's export fails, it starts again with a full export
+    # and new databases.
     again, failed = states["HasFailed"]["Choices"]
     assert (again["Next"], failed["Next"]) == ("Look", "Failed")
     assert again["Assign"]["is_full"] is True

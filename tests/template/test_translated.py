@@ -1,4 +1,6 @@
-"""Template after SAM: versions and aliases, retries, recursion, reserves, retention."""
+"""Template after SAM's translation: versions and aliases, retries, recursion, reserved concurrency,
+and retention.
+"""
 
 import json
 import re
@@ -27,7 +29,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def _versions(template: dict[str, Any]) -> dict[str, str]:
-    """Return the logical id of each function's version: a new id is a new version."""
+    """Return the logical id of each function's version. A new id publishes a new version."""
     return {
         each["Properties"]["FunctionName"]["Ref"]: name
         for name, each in template["Resources"].items()
@@ -49,8 +51,8 @@ SHARED = partial(_change, "LayerVersion", "SharedLayer", "ContentUri", "s3://art
 
 
 def _some(template: dict[str, Any]) -> None:
-    """Change a layer of three functions, the code of another function, and the memory of a third
-    one.
+    """Change a layer of three functions, the code of another function, and the memory of yet
+    another.
     """
     _change("LayerVersion", "PassphraseLayer", "ContentUri", "s3://artifacts/new", template)
     _change("Function", "SendFunction", "CodeUri", "s3://artifacts/new", template)
@@ -84,7 +86,8 @@ def test_changed_functions_are_published(change: Change, published: set[str]) ->
 
 
 def test_a_changed_parameter_value_alone_is_not_published() -> None:
-    # Therefore, `make deploy` writes RELEASE. Remove RELEASE once SAM publishes such changes.
+    # SAM publishes no version in this case, so `make deploy` writes RELEASE. Remove RELEASE once
+    # SAM publishes one.
     assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 
@@ -106,7 +109,7 @@ def test_every_trigger_of_a_function_calls_its_alias(stack: Stack) -> None:
 
     assert set(ways) <= aliases
     assert len(aliases) == len(FUNCTIONS) - (not stack.is_true("HasChat"))
-    # Every rule may call its target.
+    # Every rule has permission to call its target.
     permitted = {
         (each["FunctionName"], each["SourceArn"])
         for each in stack.of_type("AWS::Lambda::Permission").values()
@@ -191,7 +194,7 @@ def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
         target["Arn"]
         for rule in stack.of_type("AWS::Events::Rule").values()
         for target in rule["Targets"]
-        # Leave out the daily call that keeps a snapshot, because it does nothing.
+        # Leave out the daily calls, which do nothing but keep snapshots from being deleted.
         if target["Arn"] != stack.ref("ReconcileMachine")
         and rule["ScheduleExpression"] != "rate(1 day)"
     }
@@ -213,7 +216,7 @@ def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
         deliveries: (0, 60),
         "LogFunction": (0, 60),
     }
-    # EventBridge itself must not retry a delivery.
+    # EventBridge must not retry its calls of Lambda either.
     for rule in stack.of_type("AWS::Events::Rule").values():
         for target in rule["Targets"]:
             assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0
@@ -247,9 +250,9 @@ def test_in_prod_a_rush_leaves_concurrency_for_money_and_operators() -> None:
     }
     assert started == {
         "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
-        # The schedules need the other half.
+        # The schedules need the other half of this concurrency.
         "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
-        # Receivers can wait, so that users' calls get unreserved capacity first.
+        # Webhook receivers can wait, so leave most unreserved concurrency to users' calls.
         "DeliverFunctionMessages": 20,
     }
 
@@ -260,7 +263,7 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
     for rule in stack.of_type("AWS::Events::Rule").values():
         sweeps = [target for target in rule["Targets"] if "Expire" in target["Arn"]]
         inputs += [json.loads(target["Input"]) for target in sweeps]
-        # EventBridge accepts at most five targets.
+        # EventBridge accepts at most five targets for a rule.
         assert len(rule["Targets"]) <= 5
         assert not sweeps or rule["ScheduleExpression"] == "rate(1 minute)"
     function = stack.of_type("AWS::Lambda::Function")["ExpireFunction"]

@@ -1,5 +1,5 @@
-"""Both sides of every condition, in several regions: complete, linted, and named as each region
-requires.
+"""Stacks with every condition true and false, in several Regions: complete, linted, and with the
+names that each Region requires.
 """
 
 import json
@@ -22,7 +22,7 @@ each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stac
 
 
 LINTED = "prod in China"
-"""Stack in another partition than the Region of `make build`, which also lints the template."""
+"""Stack outside the partition for which `make build` lints the template."""
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -68,8 +68,8 @@ def test_every_reference_has_a_created_target(stack: translated.Stack) -> None:
 
 
 def test_cfn_lint_finds_nothing_in_another_partition(tmp_path: Path) -> None:
-    """Remove types that China lacks, because CloudFormation may also check them if their condition
-    is false; the documentation does not say.
+    """Remove the types that China lacks: the documentation doesn't say whether CloudFormation also
+    checks resources whose condition is false.
     """
     stack = translated.STACK_OF[LINTED]
     path = tmp_path / "template.json"
@@ -88,8 +88,8 @@ def test_cfn_lint_finds_nothing_in_another_partition(tmp_path: Path) -> None:
         [
             *(sys.executable, "-c", "from cfnlint.runner import main; main()"),
             *("--regions", stack.region, "--format", "parseable"),
-            # Redundant DependsOn is harmless. Resources that a condition leaves out leave behind
-            # unused parameters and conditions.
+            # Redundant DependsOn is harmless. If a condition removes a resource, its parameters and
+            # conditions remain unused.
             *("--ignore-checks", "W3005", "W2001", "W8001", "--"),
             str(path),
         ],
@@ -121,8 +121,8 @@ ENDPOINTS = {
     )
     for region in regions
 }
-"""Services in `aws ec2 describe-vpc-endpoint-services` and the AWS CDK. In China, the names for SQS
-and Lambda have an additional prefix, and those of gateway endpoints do not.
+"""Endpoint service names, from `aws ec2 describe-vpc-endpoint-services` and the AWS CDK. In China,
+the names for SQS and Lambda have an additional prefix, and those of gateway endpoints do not.
 """
 
 
@@ -158,7 +158,7 @@ def test_arns_and_hosts_belong_to_the_partition_of_the_region(stack: translated.
     hosts = [
         host for text in strings for host in re.findall(r"[\w.-]+\.amazonaws\.com[\w.]*", text)
     ]
-    # Service principals, which call functions or assume roles, have the same names everywhere.
+    # Leave out service principals, whose names are the same in every partition.
     hosts = [host for host in hosts if not re.fullmatch(r"[a-z]+\.amazonaws\.com", host)]
 
     assert len(partitions) > 60
@@ -331,8 +331,8 @@ def test_the_stage_depends_on_every_route(stack: translated.Stack) -> None:
 
 
 RESOURCES_MAX = 480
-"""CloudFormation accepts 500. Beyond this limit, the alarms and the dashboard would move to a
-nested stack.
+"""CloudFormation accepts 500. Above RESOURCES_MAX, move the alarms and the dashboard to a nested
+stack.
 """
 
 
@@ -363,14 +363,14 @@ def test_names_for_elasticache_and_cognito_are_lowercase_and_specific_to_the_sta
     names = [user["UserId"] for user in users] + [group["UserGroupId"] for group in groups]
     names += [domain["Domain"] for domain in domains]
 
-    # The name must not contain the stack's name, which has capital letters here.
+    # Domains must not contain the stack's name, which has capital letters here.
     assert set(names) <= {"redpacket-51af3dc0", "redpacket-readers-51af3dc0"}
     for user in users:
         # IAM authentication requires both to be equal.
         assert user["UserName"] == user["UserId"]
         assert user["AuthenticationMode"] == {"Type": "iam"}
         assert "Passwords" not in user
-    # "aws", "amazon" and "cognito" are refused in a domain; hexadecimal digits cannot spell them.
+    # Cognito refuses domains with these words, which hexadecimal digits cannot spell.
     assert not any(word in name for name in names for word in ("aws", "amazon", "cognito"))
 
 
@@ -385,7 +385,7 @@ def test_a_page_under_a_domain_is_served_and_signed_in_to_under_it() -> None:
         ["https://red.example/signed-in"],
         ["https://red.example/operator/signed-in"],
     ]
-    # Users cannot write a claim that a campaign may require.
+    # Users must not be able to write a claim that a campaign may require.
     written = [clients[name]["WriteAttributes"] for name in ("UserPoolClient", "ConsoleClient")]
     assert written == [["email", "nickname"]] * 2
 
@@ -444,7 +444,7 @@ def test_a_forwarded_address_counts_only_if_every_request_passes_the_distributio
 
 
 def test_a_template_has_room_for_more_references_to_secrets() -> None:
-    """CloudFormation resolves at most 60 in a template."""
+    """CloudFormation resolves at most 60 dynamic references in a template."""
     for stack in translated.STACKS:
         text = json.dumps(stack.resources)
         assert text.count("{{resolve:") <= 55, stack.name
@@ -469,8 +469,8 @@ def test_names_that_an_account_or_region_shares_contain_the_id_of_the_stack() ->
 
     assert len(named) == 7
     assert all("-51af3dc0-" in each for each in [*named.values(), log])
-    # With another prefix, the account's resource policy for logs would eventually be full, and no
-    # more APIs could be created.
+    # With another prefix, each stack would add an entry to the account's size-limited resource
+    # policy for logs, which would eventually be full.
     assert log.startswith("/aws/vendedlogs/")
 
 
@@ -521,7 +521,7 @@ def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> N
     }
 
     if stack.is_true("OperatorsInPool"):
-        # Whoever signs in to the page is only a user there, regardless of their groups.
+        # Operators who sign in to the users' page are only users there, regardless of their groups.
         assert operators == {"Issuer": _pools_issuer(stack), "Audience": mock.ANY}
         assert set(operators["Audience"]) == made | named
     elif stack.values["OperatorIssuer"]:

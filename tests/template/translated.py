@@ -1,8 +1,8 @@
 """Template as CloudFormation receives it: translated by SAM, with conditions decided and values
 filled in.
 
-SAM's translator pins another version of pydantic than the product, so it runs in the environment of
-`sam`.
+SAM's translator pins a different version of pydantic than the product does, so it runs in the `sam`
+environment.
 """
 
 import json
@@ -36,7 +36,7 @@ print(json.dumps(translator.translate(template, given)))
 
 
 def source() -> dict[str, Any]:
-    """Return template.yaml in its long form, with code in a bucket."""
+    """Return template.yaml in its long form, with the code's location in a bucket."""
     template = read_long_form()
     for name, resource in template["Resources"].items():
         for code in ("CodeUri", "ContentUri"):
@@ -48,7 +48,7 @@ def source() -> dict[str, Any]:
 def translate(
     template: Mapping[str, Any], region: str = "us-east-1", **parameters: str
 ) -> dict[str, Any]:
-    """Return SAM's translation of *template*."""
+    """Translate *template* with SAM."""
     done = subprocess.run(
         [SAM.with_name("python"), "-c", _TRANSLATE],
         input=json.dumps([template, region, parameters], default=str),
@@ -63,18 +63,18 @@ def translate(
 
 
 READ_BY_SAM = {"Canary": "false"}
-"""Parameters whose values SAM reads, because it creates different resources for them."""
+"""Parameters whose values change which resources SAM creates, with their defaults."""
 
 
 @cache
 def _translated(partition: str, **read: str) -> dict[str, Any]:
-    """Translate once for all stacks of a partition, because SAM ignores the region."""
+    """Translate the template once for each partition, because SAM ignores the Region."""
     region = "cn-north-1" if partition == "aws-cn" else "us-east-1"
     return translate(source(), region, **read)
 
 
 def partition_of(region: str) -> str:
-    """Return the partition of a region."""
+    """Return the AWS partition of a Region."""
     return "aws-cn" if region.startswith("cn-") else "aws"
 
 
@@ -106,7 +106,7 @@ NOTHING = {"Ref": "AWS::NoValue"}
 
 @dataclass(frozen=True)
 class Stack:
-    """Deployment with a region and parameters."""
+    """Stack that would be deployed to a Region with parameters."""
 
     name: str
     region: str = "us-east-1"
@@ -119,7 +119,7 @@ class Stack:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Return the parameters and pseudo-parameters."""
+        """Return the values of the parameters and pseudo parameters."""
         suffix = "amazonaws.com.cn" if partition_of(self.region) == "aws-cn" else "amazonaws.com"
         given = {
             name: self.parameters.get(name, str(each.get("Default", "")))
@@ -148,7 +148,7 @@ class Stack:
 
     @cached_property
     def pruned(self) -> dict[str, Any]:
-        """Return the template with its conditions decided, and nothing else filled in."""
+        """Return the template with its conditions evaluated, but other intrinsics unresolved."""
         kept = {
             name: {key: value for key, value in each.items() if key != "Condition"}
             for name, each in self.template["Resources"].items()
@@ -166,12 +166,12 @@ class Stack:
 
     @cached_property
     def resources(self) -> dict[str, dict[str, Any]]:
-        """Return the created resources, with every value filled in."""
+        """Return the created resources with all intrinsics resolved."""
         resolved: dict[str, dict[str, Any]] = self.resolved(self.pruned["Resources"])
         return resolved
 
     def of_type(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Return the properties of the resources of a type."""
+        """Return the properties of all resources of a type, by logical id."""
         return {
             name: each.get("Properties", {})
             for name, each in self.resources.items()
@@ -179,12 +179,14 @@ class Stack:
         }
 
     def handlers(self) -> dict[str, dict[str, Any]]:
-        """Return the functions of the package; GroupScopes is code in the template itself."""
+        """Return the package's functions: all except GroupScopes, whose code is inline in the
+        template.
+        """
         made = self.of_type("AWS::Lambda::Function")
         return {name: each for name, each in made.items() if name != "GroupScopes"}
 
     def physical(self, name: str) -> str:
-        """Return approximately the name that CloudFormation would give a resource."""
+        """Return a resource's name, similar to the one that CloudFormation would generate."""
         return f"{STACK_NAME}-{name}"
 
     def arn(self, name: str) -> str:
@@ -194,7 +196,7 @@ class Stack:
         return f"arn:{partition_of(self.region)}:{rest}"
 
     def broken_rules(self) -> set[str]:
-        """Return the rules of the template that refuse these parameters."""
+        """Return the names of the template's rules that the parameters break."""
         return {
             name
             for name, rule in self.template["Rules"].items()
@@ -217,7 +219,7 @@ class Stack:
         return {key: each for key, each in decided.items() if each != NOTHING}
 
     def resolved(self, value: Any) -> Any:
-        """Fill in every intrinsic of *value*."""
+        """Resolve every intrinsic function in *value*."""
         if isinstance(value, list):
             return [self.resolved(each) for each in value]
         if not isinstance(value, dict):
@@ -457,6 +459,6 @@ STACKS = [
         },
     ),
 ]
-"""Both sides of every condition; `test_variants.py` checks that they are complete."""
+"""Stacks in which each condition is true and false; `test_variants.py` checks this."""
 
 STACK_OF = {stack.name: stack for stack in STACKS}
