@@ -179,7 +179,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     refusals=(WithdrawalNotFound, NotCancellable, SwitchedOff),
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
-    """Request a withdrawal's cancellation; the status is `cancelling` until it is decided."""
+    """Request a withdrawal's cancellation; it stays `cancelling` until the provider answers."""
     guards.guard_withdrawal()
     withdrawal = transfer.cancel_withdrawal(
         withdrawal_id_of(request),

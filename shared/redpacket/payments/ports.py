@@ -113,7 +113,7 @@ class Provider(Generic[ProviderSettings]):
     pays_out_automatically = False
     """Whether balances above the operator's threshold are paid out without a request."""
     confirms_transfers = False
-    """Whether users may have to confirm transfers; responses then contain the parameters."""
+    """Whether users may have to confirm transfers; responses then say how."""
 
     def __init__(self, environment: ProviderEnvironment) -> None:
         self.environment = environment
@@ -191,9 +191,9 @@ class PaymentProvider(Protocol):
         """Return a refund, requested by us or made outside; NOT_FOUND is a state."""
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        """Return the payments and refunds of a day, such as "2026-11-22", in the provider's zone.
+        """Return payments and refunds of *day*, such as "2026-11-22" in the provider's time zone.
 
-        Return None if the statement does not exist yet. The adapter verifies its hash or signature.
+        Return None if the statement does not exist yet. Adapters verify each statement.
         """
 
 
@@ -234,7 +234,7 @@ class PayoutProvider(Protocol):
         """
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        """Return all transfers that moved money on a day, like `PaymentProvider.read_statement`."""
+        """Return the transfers that moved money on *day*; see `PaymentProvider.read_statement`."""
 
 
 class CallbackVerifier(Protocol):
@@ -252,7 +252,7 @@ class NoticeQueue(Protocol):
     """At-least-once queue of provider notices; tests have a double."""
 
     def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
-        """Queue notices, visible after *delay_s*. If it raises Unavailable, some may be queued."""
+        """Queue notices, visible after *delay_s*. After Unavailable, some may already be queued."""
 
 
 class Logins(Protocol):
@@ -266,7 +266,7 @@ class Logins(Protocol):
 
 
 class Authorizations(Protocol):
-    """Provider for users' consents to transfers without confirmation; numbers are ours.
+    """Provider of users' consents to transfers without confirmation; we choose the numbers.
 
     Tests have a double.
     """
@@ -305,7 +305,7 @@ class TokenIssuer(Protocol):
 class Payees(Protocol):
     """Mapping from users to payout accounts.
 
-    One adapter returns linked accounts. The other adds the host account that the token names.
+    One adapter returns linked accounts. The other also returns the token user's host account.
     """
 
     def find(self, user_id: str, channel: ProviderName) -> Payee | None:

@@ -30,7 +30,7 @@ from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawa
 from redpacket.platform.dynamodb.client import Value
 
 SHARDS = range(8)
-"""Shards of each payment work list."""
+"""Shards of each work list in PaymentsTable."""
 
 
 def work_list(kind: str, channel: ProviderName, subject: str) -> str:
@@ -93,7 +93,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
 
 
 def return_row(returned: PaymentReturn) -> dict[str, Value]:
-    """Return the row of a return, in the work list if DUE or in the operators' list if LISTED."""
+    """Return the row of a transaction's return, with the attributes of its list if it is open."""
     row: dict[str, Value] = {
         **payment_keys.payment_return(returned.number, returned.transaction_id),
         "amount_fen": returned.amount_fen,

@@ -85,7 +85,7 @@ class DynamoPayments:
 
     def put_of_packet(self, payment: Payment, per_day_max: int) -> Payment:
         """Store an unpaid packet's intent, or return the existing intent. Raises RateLimited."""
-        # The intent comes first, so that an existing one is returned even after the daily limit.
+        # The intent comes first, so that an existing one is returned even at the daily limit.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda row: _of_packet(row, payment)
         )
@@ -168,7 +168,7 @@ class DynamoPayments:
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
         """Set a PENDING payment to CLOSED.
 
-        Return False if it is no longer PENDING, or if an order has begun since it was read.
+        Return False if the payment is no longer PENDING, or was ordered since it was read.
         """
         work = (
             "REMOVE work_pk, work_at_ms" if again_at_ms is None else ", work_at_ms = :again_at_ms"
@@ -195,10 +195,10 @@ class DynamoPayments:
     ) -> bool:
         """Credit a payment to its user's account, once per number.
 
-        With *funding* (the paid packet and its transfer) the same transaction moves the money to
-        the packet and changes it from UNPAID to OPEN. Return False if the payment already has a
-        transaction, if this one is recorded as returned, or if the packet is not UNPAID; the caller
-        must then read again.
+        With *funding* (the paid packet and its transfer), the same write moves the money to the
+        packet and changes it from UNPAID to OPEN. Return False if the payment already has a
+        transaction, if *transaction* is recorded as returned, or if the packet is not UNPAID; the
+        caller must then read again.
         """
         operations = self._set_paid(payment, transaction, now_ms)
         line = line_in(transaction)
@@ -214,7 +214,7 @@ class DynamoPayments:
         operations += post_operations(self._accounts, transfers, counts)
         if self._dynamo.try_transact(operations):
             return True
-        # A restore may have lost the payment's end, but kept its credit and its statement line.
+        # A restore may have lost the PAID status, but kept the credit and its statement line.
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, credited.transfer_id)
         if at_ms is None:
             return False
@@ -296,4 +296,4 @@ def _of_packet(row: Row, payment: Payment) -> Payment | RedPacketError:
 def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
     day_ends_ms = statement_day_start_ms(statement_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
-    return lambda _row: RateLimited("Daily limit of payments reached. Try tomorrow.", wait_s)
+    return lambda _row: RateLimited("Daily payment limit reached. Try again tomorrow.", wait_s)

@@ -22,12 +22,12 @@ class DynamoProviderPace:
         self._payments = dynamo.tables.payments
 
     def find_slot(self, channel: ProviderName, name: str) -> int:
-        """Return the next free slot in microseconds, or 0 if no slot was taken."""
+        """Return the time of the next free slot in microseconds, or 0 if no slot was ever taken."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, name))
         return int(row["next_us"]) if row else 0
 
     def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
-        """Move the next free slot; return False if it is no longer *seen_us*."""
+        """Set the next free slot to *next_us*; return False if it is no longer *seen_us*."""
         return self._dynamo.update(
             self._payments,
             payment_keys.provider_row(channel, name),

@@ -39,7 +39,7 @@ from redpacket.platform.dynamodb.client import Dynamo, Value, check, put, update
 from redpacket.platform.errors import InvariantViolated
 
 IS_NOT_CREDITED_BY_IT = (
-    # An uncredited payment also passes.
+    # The condition also holds for an uncredited payment.
     "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
     " OR attribute_exists(pk) AND transaction_id <> :transaction_id"
 )
@@ -58,7 +58,7 @@ class DynamoReturns:
         self._audit_table = dynamo.tables.journal
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
-        """Record a transaction's return once. Raises InvariantViolated if it was credited."""
+        """Record *transaction* as returned, once. Raises InvariantViolated if it was credited."""
         operations = [
             put(self._payments, return_row(returned)),
             check(
@@ -155,7 +155,7 @@ class DynamoReturns:
         *,
         is_outside: bool,
     ) -> bool:
-        """Set a LISTED return to RESOLVED with its reference, log the action, and count *spent*.
+        """Set a LISTED return to RESOLVED with its reference, log the action, and store *spent*.
 
         An outside transfer and a deposit for the transaction exclude each other. Return False,
         without effect, if the return or the allowance has changed, if the reference was used

@@ -240,7 +240,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Start a new transfer without consent; the previous transfer must be unpayable.
+        """Start a new transfer without consent, once the previous transfer can no longer be paid.
 
         A stop in CANCELS stays, and the withdrawal then moves to `list_to_look`. Otherwise it moves
         to `list_to_call`.
@@ -279,7 +279,7 @@ class DynamoWithdrawals:
             outside_no=transfer.outside_no,
             attempt=seen.attempt_no,
         )
-        # A restore may have lost the withdrawal's end, but kept its statement line.
+        # A restore may have lost the PAID status, but kept the statement line.
         noted = merge(self._payments, line_row(seen.channel, line, now_ms))
         if self._dynamo.try_transact([paid, noted]):
             return True
@@ -319,7 +319,7 @@ class DynamoWithdrawals:
     ) -> bool:
         """Set a withdrawal to *status* if its money was already returned; otherwise return False.
 
-        A restore may have lost the withdrawal's end, but kept the return of the money.
+        A restore may have lost the final status, but kept the return of the money.
         """
         name = return_transfer(seen, 0).transfer_id
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, name)

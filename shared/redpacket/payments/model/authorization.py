@@ -12,7 +12,7 @@ from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ExternalAccount
 
 CONSENT_MS = 24 * 3_600_000
-"""Milliseconds within which a user must agree."""
+"""Milliseconds within which a user must give a requested consent."""
 
 ASKED_MS = 23 * 3_600_000
 """Milliseconds for which requests reuse a number, so that all calls end before CONSENT_MS."""

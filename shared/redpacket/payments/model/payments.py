@@ -55,7 +55,7 @@ class Payment:
 
     *ordered_at_ms* is the time of the last order call, or 0 if no call can have been made. *prompt*
     is JSON for the payer's client. *reversed_fen* left the ledger through outside refunds.
-    *is_ended* forbids orders, even if a clock is slow, because the sender ended the packet early.
+    *is_ended* means that the sender ended the packet early, so that no order follows.
     """
 
     number: str
@@ -199,7 +199,7 @@ class PaymentRefund:
     """Refund made outside this system.
 
     For a credited payment, the user's account pays *wallet_fen*, and *owed_fen* becomes a debt.
-    *returned_fen* belongs to an uncredited transaction.
+    *returned_fen* is the amount that was refunded for an uncredited transaction.
     """
 
     number: str
@@ -232,7 +232,7 @@ def mismatches(
 ) -> list[str]:
     """Return the names of the fields in which a transaction differs from its order.
 
-    Anyone may pay a native order, so only a jsapi payer is compared.
+    Anyone may pay a native order, so the payer is compared only for jsapi.
     """
     pairs: list[tuple[str, object, object]] = [
         ("number", payment.number, transaction.number),

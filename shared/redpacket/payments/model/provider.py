@@ -215,8 +215,8 @@ class StatementKind(StrEnum):
 class StatementLine:
     """Movement of money at the provider on one day; *amount_fen* is positive.
 
-    *number* is OURS, *outside_no* the provider's. *of_number* is the refunded payment. *is_return*
-    means that the money of an unpaid transfer went back to the merchant.
+    *number* is OURS, *outside_no* the provider's. *of_number* is the number of the refunded
+    payment. *is_return* means that the money of an unpaid transfer went back to the merchant.
     """
 
     kind: StatementKind
@@ -241,7 +241,7 @@ def statement_day_start_ms(day: str) -> int:
 
 
 class ProviderEventKind(StrEnum):
-    """Kinds of events. BALANCE is internal: *number* is a user id, and *outside_no* its cause."""
+    """Kinds of events. BALANCE is internal: *number* is a user id, and *outside_no* the cause."""
 
     PAYMENT = "payment"
     REFUND = "refund"

@@ -38,10 +38,10 @@ WITHDRAWAL_FEN_MIN = 30
 """Smallest amount in fen that every provider accepts for a transfer."""
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
-"""Age in milliseconds at which an unpaid withdrawal is canceled and returned."""
+"""Age in milliseconds at which an unpaid withdrawal is canceled and its money returned."""
 
 ID_LENGTH = 30
-"""Length of a withdrawal id; a transfer number has two more digits, and providers allow 32."""
+"""Length of a withdrawal id. A transfer number adds two digits, up to the providers' limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ProviderAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """Row of a withdrawal: a frozen request with its transfer number, and its state.
+    """Row of a withdrawal: the frozen request, the transfer number, and the current state.
 
     *lease_until_ms* never decreases; *call_count* counts leases. The withdrawal counts
     toward the limits of *day*.
@@ -126,7 +126,7 @@ class Withdrawal:
     is_listed: bool = field(default=True, compare=False)
     """Whether a work list contains the withdrawal."""
     next_at_ms: int | None = field(default=None, compare=False)
-    """Time at which the withdrawal is due in its work list; None after the end."""
+    """Time at which the withdrawal is due in its work list; None after the withdrawal ends."""
     calls: tuple[ProviderAnswer, ...] = field(default=(), compare=False)
 
     @property
@@ -192,7 +192,7 @@ _ENDS = {
 
 
 GONE = frozenset({TransferState.NOT_FOUND, TransferState.FAILED, TransferState.CANCELLED})
-"""States of an unpaid transfer, which another number may have replaced."""
+"""States of a transfer that was not paid and that another number may have replaced."""
 
 
 def judge(
@@ -223,7 +223,7 @@ def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
     """Return the time from which NOT_FOUND means that no transfer with this number will exist.
 
     The time is valid only if no further call begins. A stalled worker may call until its function
-    is killed, and a query may miss a recent transfer.
+    times out, and a query may miss a recent transfer.
     """
     return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
 
@@ -268,7 +268,7 @@ def _check_same(withdrawal: Withdrawal, transfer: TransferFound) -> None:
 
 
 def hold_transfer(withdrawal: Withdrawal) -> Transfer:
-    """Return the transfer that holds the money."""
+    """Return the ledger transfer that holds a withdrawal's money."""
     return Transfer(
         transfer_id=f"withdrawal:{withdrawal.withdrawal_id}",
         kind=TransferKind.WITHDRAWAL,
@@ -280,7 +280,7 @@ def hold_transfer(withdrawal: Withdrawal) -> Transfer:
 
 
 def return_transfer(withdrawal: Withdrawal, at_ms: int) -> Transfer:
-    """Return the transfer that returns the money."""
+    """Return the ledger transfer that returns a withdrawal's money to the user."""
     return Transfer(
         transfer_id=f"withdrawal_returned:{withdrawal.withdrawal_id}",
         kind=TransferKind.WITHDRAWAL_RETURNED,

@@ -71,7 +71,7 @@ def end_authorization(
 
 
 def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authorization | None:
-    """Query the provider for a consent and update the rows. Raises Unavailable."""
+    """Query the provider about a consent and update the rows. Raises Unavailable."""
     seen = ports.repository.find(number)
     if seen is None or seen.status is AuthorizationStatus.CLOSED:
         return seen

@@ -4,7 +4,8 @@ The comparison first queries the provider about unknown lines, because outside r
 callback.
 
 A provider that locks money (`PayoutProvider.locks_money`) may book a transfer when it is requested,
-at most a day before the payment. If it is never paid, a return follows within RETURN_DAYS.
+at most a day before the payment. If the transfer is never paid, its money returns within
+RETURN_DAYS.
 
 The scheduled run also settles forgotten transfers (forgotten.py).
 """

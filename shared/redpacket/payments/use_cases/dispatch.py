@@ -18,7 +18,7 @@ PAGE = 300
 POLL_MS = 500
 
 IDLE_MS = 3_000
-"""Milliseconds without work after which a run ends; the next minute starts another one."""
+"""Milliseconds without work after which a run ends; the schedule starts the next run."""
 
 _REMEMBERED_MS = 20_000
 """Milliseconds after a call for which its withdrawal is skipped, because the index may lag."""
@@ -126,7 +126,7 @@ def _batch(pace: Pace, stop_at_ms: int) -> int:
 
 
 def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called:
-    """Wait for the slot and call the provider. Unexpected errors do not count as its failures."""
+    """Wait for the slot, then call the provider. Unexpected errors are not provider failures."""
     wait_ms = slot_ms - ports.clock.now_ms()
     if wait_ms > 0:
         ports.clock.sleep_ms(wait_ms)

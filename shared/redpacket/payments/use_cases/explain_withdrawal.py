@@ -37,9 +37,9 @@ _IN_FLIGHT = Waiting(
 _TO_CALL = Waiting(
     "the next call to the provider",
     "The schedule calls within a minute, or after NightWindow, the rate limit's queue or the"
-    " provider's pause of at most 15 minutes. Otherwise check the switch withdraw and the alarms of"
-    " TransferFunction. After a change of merchant, no call follows, and the money stays held until"
-    " the old keys are back.",
+    " provider's pause of at most 15 minutes. Otherwise, check the withdraw switch and"
+    " TransferFunction's alarms. After a change of merchant, no call follows, and the money stays"
+    " held until the old keys are back.",
 )
 _TO_CONFIRM = Waiting(
     "the user to confirm in the provider's app",
@@ -47,7 +47,7 @@ _TO_CONFIRM = Waiting(
 )
 _TO_QUERY = Waiting(
     "the provider to finish the transfer",
-    "The schedule queries the provider again, with the keys of the merchant of the transfer.",
+    "The schedule queries the provider again, with the keys of the transfer's merchant.",
 )
 _FORGOTTEN = Waiting(
     "an operator: after 29 days a provider's answer proves nothing",
@@ -55,7 +55,7 @@ _FORGOTTEN = Waiting(
 )
 _UNLISTED = Waiting(
     "nothing: no work list contains it",
-    "Run `redpacket reconcile`, and follow the runbook's page `reconciliation-difference`.",
+    "Run `redpacket reconcile`, and follow the runbook page `reconciliation-difference`.",
 )
 
 

@@ -61,18 +61,18 @@ def settle_forgotten(
 
 
 def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
-    """Post a withdrawal that statements list as paid; otherwise return the statements' result."""
+    """Post a withdrawal that statements list as paid; return "not paid" if they list no payment."""
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
     if transfer.state is not TransferState.NOT_FOUND:
-        # The provider still has the transfer. A lock in the statements would not prove a payment.
+        # The provider still has the transfer, and a lock in the statements proves no payment.
         apply_answer(seen, transfer, provider, ports)
         return ""
     transfer = _find_in_statements(seen, read, _days(seen, provider, ports))
     if transfer.state is TransferState.SUCCEEDED:
         apply_answer(seen, transfer, provider, ports)
     elif transfer.state is TransferState.NOT_FOUND:
-        # A restore reset the row to before its second transfer, which the next run posts.
+        # A restore reset the row to its state before a second transfer, which the next run posts.
         ports.repository.renumber(seen, ports.clock.now_ms())
     return "not paid" if transfer.state is TransferState.CANCELLED else ""
 
@@ -80,8 +80,8 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
 def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
     """Refund a forgotten withdrawal after an operator's decision; return the result as text.
 
-    No deposit can then have the withdrawal as its case. Raises InvariantViolated, ProviderChanged,
-    Unavailable.
+    Afterwards, no deposit can use the withdrawal as its case. Raises InvariantViolated,
+    ProviderChanged, Unavailable.
     """
     seen = _find_forgotten(withdrawal_id, ports)
     if seen is None:

@@ -121,7 +121,7 @@ class Pace:
             self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
 
     def _find_breaker(self) -> tuple[int, int]:
-        """Return the pause's end (0 if impossibly late) and the number of consecutive pauses."""
+        """Return the pause's end (0 if implausibly late) and the number of consecutive pauses."""
         until_ms, times = self.store.find_breaker(self.channel)
         return until_ms if until_ms <= self.clock.now_ms() + REST_MS_MAX else 0, times
 

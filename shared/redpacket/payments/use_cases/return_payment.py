@@ -60,7 +60,7 @@ _ENTRIES_AT_ONCE = 100
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
-    """Refund a transaction whose return is due, or list it if credited. Raises Unavailable."""
+    """Refund a transaction whose return is due; list it if it was credited. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
         return

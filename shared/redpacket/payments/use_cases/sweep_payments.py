@@ -205,7 +205,7 @@ def _cancel_unpaid(
     each other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
-    # `list_unpaid` lists rows with a time at least PAYMENT_LIFE_MS ago, so subtract it.
+    # `list_unpaid` finds rows whose time is PAYMENT_LIFE_MS ago, so subtract this age.
     ports.work.delay(packet_id, now_ms - PAYMENT_LIFE_MS + AGAIN_MS)
     packet = _unpaid(packet_id, ports)
     if packet is None or now_ms < packet.created_at_ms + PAYMENT_LIFE_MS:

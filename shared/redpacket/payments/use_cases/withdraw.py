@@ -139,7 +139,7 @@ def list_withdrawals(
 def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
-    """Return *user_id*'s withdrawal, or anyone's if None. Raises WithdrawalNotFound."""
+    """Return *user_id*'s withdrawal, or any user's if None. Raises WithdrawalNotFound."""
     withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound

@@ -29,8 +29,8 @@ class WeChatPrompt(TypedDict, total=False):
 Prompt = Annotated[
     WeChatPrompt | None,
     about(
-        "Null for other providers, after the payment has ended, and while WeChat is unavailable. "
-        "In the last case, retry.",
+        "Null for other providers, after the payment has ended, and while WeChat is unavailable; "
+        "if WeChat is unavailable, retry.",
         {"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"},
     ),
 ]

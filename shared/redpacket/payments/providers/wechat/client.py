@@ -103,7 +103,7 @@ class WeChatClient:
         return self._read(*self._request(path, RequestType.POST, body))
 
     def download(self, url: str) -> bytes:
-        """Return the unsigned file at a URL from the provider; the caller must compare its hash."""
+        """Return the unsigned file at a URL from the provider; the caller must verify its hash."""
         if not url.startswith(f"{self._url}/"):
             raise Unavailable("the gateway returned a file URL on another host")
         status, content = self._request(

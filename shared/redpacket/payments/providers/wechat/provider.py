@@ -295,7 +295,7 @@ class WeChatOut(_WeChatPay[TransferSettings]):
         if told["perception"]:
             body["user_recv_perception"] = told["perception"]
         if order.authorization_no is not None:
-            # The consent identifies the payee, and polling finds the result.
+            # The consent replaces the openid, and polling replaces the notify_url.
             return f"{_TRANSFERS}/transfer", body | {"out_authorization_no": order.authorization_no}
         return _TRANSFERS, body | {
             "openid": self._accounts.open(order.payee),

@@ -152,7 +152,7 @@ class WeChat(Provider[WeChatSettings]):
 
     @cached_property
     def _accounts(self) -> Accounts:
-        """Encryption of openids in this app; each app gives a user another openid."""
+        """Encryption of openids; its context names the app, because openids differ by app."""
         return self.environment.accounts(f"wechat/{self._client.merchant.app_id}")
 
     @property
