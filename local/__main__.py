@@ -9,8 +9,8 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str]) -> int:
     """Run one command and return its exit code; print an error as one sentence."""
-    # Interrupted imports need neither a cleanup nor a stack trace. Ctrl-C is the normal end of
-    # `make run`, but a failure of any other command.
+    # Interrupted imports need neither a cleanup nor a stack trace. Ctrl-C ends `make run` normally;
+    # for any other command, it is a failure.
     early = 0 if arguments == ["run"] else INTERRUPTED
     signal.signal(signal.SIGINT, lambda *_: os._exit(early))
     from local import commands, demo, demo_site, drill

@@ -34,7 +34,7 @@ _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Address to listen on, origins that may embed packets, and the developer's services."""
+    """Address to listen on, origins that may embed packets, and the developer's own services."""
 
     bind: str = HOST
     embed: str = ""

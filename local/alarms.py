@@ -22,7 +22,7 @@ LOOK_BACK_MS = 60_000
 QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
 
 UNKNOWN_NAMESPACES = ("AWS/Lambda", "AWS/States")
-"""Namespaces whose metrics the emulator lacks: calls by schedules and streams, and executions."""
+"""Namespaces whose metrics the emulator lacks (failed invocations and executions, for example)."""
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "Maximum": max,
@@ -100,8 +100,8 @@ class Alarms:
             query = {"QueueUrl": url, "AttributeNames": ["ApproximateNumberOfMessages"]}
             attributes = self._sqs.get_queue_attributes(**query)
             count = int(attributes["Attributes"]["ApproximateNumberOfMessages"])
-            # SQS reports the age of the oldest message. Approximate this age by the time since the
-            # queue was last empty.
+            # On AWS, the metric is the age of the oldest message. Approximate it by the time since
+            # the queue was last empty.
             since_s = self._waiting_since_s.setdefault(url, now_s)
             if not count:
                 since_s = self._waiting_since_s[url] = now_s
@@ -110,7 +110,7 @@ class Alarms:
                 self._points["AWS/SQS", name, dimensions].append((now_s, value))
 
     def _state(self, alarm: dict[str, Any]) -> str:
-        """Return the state like CloudWatch: M of N periods must breach; missing ones never do."""
+        """Return CloudWatch's state: M of N periods must breach; missing data never breaches."""
         bad = sum(_breaches(alarm, value) for value in self._values(alarm))
         return (
             "ALARM" if bad >= alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) else "OK"

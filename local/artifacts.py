@@ -1,6 +1,6 @@
 """Command that writes artifact versions into the template of a planned deployment.
 
-Days may pass between a plan and its execution, and the plan's role may write to SAM's bucket. A
+Days may pass between planning and deployment, and the planning role may write to SAM's bucket. A
 change set that names versions deploys exactly the artifacts that its plan uploaded, or fails.
 
 python -m local.artifacts

@@ -1,4 +1,4 @@
-"""Build of the real template with the real `sam build`, cached for each state of the sources."""
+"""Build of the real template with the real `sam build`, cached by a hash of the sources."""
 
 import fcntl
 import hashlib
@@ -43,7 +43,7 @@ class Build:
 
 
 class Building:
-    """Background build; only one runs at a time. It stops if its `with` block ends early."""
+    """Background build; only one runs at a time. The build stops if the `with` block ends early."""
 
     def __init__(self, say: Callable[[str], None], log: Path, root: Path = places.ROOT) -> None:
         """Prepare to build the tree *root*: this repository, or the tree of another release."""

@@ -1,4 +1,4 @@
-"""HTTP client of the API, for the demonstration and the first steps."""
+"""HTTP client for the API, used by the local commands and by tests."""
 
 import ssl
 import time
@@ -13,9 +13,10 @@ from local.errors import StackError
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """TLS context without certificates: plain HTTP needs none, and loading them takes 15 ms."""
 
-# Timeout in seconds. A cold function on a busy machine needs a few seconds.
+# Timeout in seconds. A cold start on a busy machine takes a few seconds.
 ANSWER_TIMEOUT_S = 30.0
-# On a busy machine, cold functions return 503 because calls to the cache or ledger time out.
+# On a busy machine, functions that start cold return 503, because calls to the cache or ledger time
+# out.
 TRIES = 20
 
 
@@ -48,7 +49,7 @@ class Client:
         return _content(until_answered(lambda: self._http.put(path, json=body)))
 
     def post(self, path: str, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
-        """Post *body* and return the result; with *key*, a repeat has no second effect."""
+        """Post *body* and return the result; with *key*, a retry has no further effect."""
         once = key or uuid.uuid4().hex
         return _content(until_answered(lambda: self.try_post(path, body, once)))
 
@@ -60,7 +61,7 @@ class Client:
 
 
 def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Repeat a request while the response is 503 or lost; every request must be idempotent.
+    """Retry a request while the response is 503 or lost. The request must be idempotent.
 
     Raises StackError if every response is lost.
     """

@@ -1,8 +1,8 @@
 """Contract for the Python client: `openapi.json` without closed enumerations in responses.
 
-`docs/reference/stability.md` lets a later version add words and codes to responses. Words in
-responses become plain strings, and each refusal becomes a `Problem` with any code. Enumerations
-in requests stay closed.
+`docs/reference/stability.md` lets a later version add enumeration values and codes to responses.
+Enumerations in responses become plain strings, and each error response becomes a `Problem` with any
+code. Enumerations in requests stay closed.
 """
 
 import json
@@ -36,7 +36,7 @@ PROBLEM: Schema = {
 
 
 def loosened(contract: Schema) -> Schema:
-    """Return a copy of the contract with responses and events that accept new words and codes."""
+    """Return a copy of the contract whose responses and events accept new values and codes."""
     copy: Schema = json.loads(json.dumps(contract))
     schemas = copy["components"]["schemas"]
     for name in [each for each in schemas if each.endswith("Problem")] + ["GatewayMessage"]:

@@ -19,7 +19,7 @@ from local.stack import Stack
 from local.welcome import welcome
 
 UP = places.STATES / "up"
-# The first build downloads the layer's packages. Later starts take under ten seconds.
+# The first build downloads the layer's packages. Later starts take less than ten seconds.
 UP_TIMEOUT_S = 300.0
 DOWN_TIMEOUT_S = 90.0
 
@@ -101,7 +101,7 @@ def started() -> dict[str, Any]:
 def _start_in_background() -> None:
     UP.mkdir(parents=True, exist_ok=True)
     log = UP / "up.log"
-    # A stack that has just stopped may still write its last line into the old file.
+    # A stack that is just stopping may still write its last line into the old file.
     log.unlink(missing_ok=True)
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -148,7 +148,7 @@ def _wait_until_ready() -> dict[str, Any]:
 
 
 def down() -> None:
-    """Stop the stack in the background, if one runs."""
+    """Stop the background stack, if one is running."""
     keeper = _keeper_of(UP)
     if keeper is None:
         say("Nothing is running.")
@@ -168,7 +168,8 @@ def down() -> None:
 def _keeper_of(state_dir: Path) -> int | None:
     """Return the id of the process that runs a stack in *state_dir*, or None.
 
-    The process holds a lock. Unlike a file with a process id, a lock cannot outlive its process.
+    That process holds a lock on a file. Unlike a process id in a file, a lock cannot outlive the
+    process.
     """
     try:
         with (state_dir / "lock").open("r+") as lock:

@@ -1,9 +1,9 @@
 """Proxy for the AWS emulator that makes transactions conflict as in DynamoDB.
 
-The emulator executes transactions sequentially. This proxy holds a transaction's items for a while
-before it forwards the transaction. It refuses conflicting calls with DynamoDB's messages
-(docs/adr/0004). All other calls pass unchanged. `pk` and `sk`, the keys of every table, identify
-an item.
+The emulator executes transactions sequentially. This proxy locks a transaction's items for a while
+before it forwards the transaction. Meanwhile, it rejects conflicting calls with DynamoDB's errors
+(docs/adr/0004). All other calls pass unchanged. `pk` and `sk`, the keys of every table, identify an
+item.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from local.front import Proxy, read_body
 from local.serving import serve
 
 CONTROL = "/_conflicts"
-"""Route that sets the minimum and maximum hold in milliseconds."""
+"""Route that sets how long items are held: the minimum and maximum in milliseconds."""
 
 API = "DynamoDB_20120810."
 ERROR_TYPE = "com.amazonaws.dynamodb.v20120810#"
@@ -58,7 +58,7 @@ class Conflicts:
                 request = json.loads(body)
                 keys = _keys(verb, request)
             except (ValueError, LookupError, TypeError, AttributeError):
-                pass  # The emulator rejects this request.
+                pass  # The request is malformed, so the emulator will reject it.
             else:
                 await self._meet(verb, request, keys, (scope, receive, send))
                 return
@@ -135,7 +135,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
 
 
 def _again(body: bytes) -> Receive:
-    """Return a receive function that replays a body."""
+    """Return an ASGI receive function that replays *body*."""
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}

@@ -1,8 +1,8 @@
 """Comparison of two openapi.json versions for changes that break clients or webhook receivers.
 
 `docs/reference/stability.md` has the promises. Requests may accept more. Responses and webhooks may
-gain fields, enumeration values, and alternatives, but lose none. For each kind of break,
-`tests/unit/local/test_contract.py` has an example.
+gain fields, enumeration values, and alternatives, but lose none.
+`tests/unit/local/test_contract.py` has an example of each kind of breaking change.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Node: TypeAlias = dict[str, Any]
 _UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _FIXED = ("pattern", "format", "uniqueItems")
-"""Keywords of request schemas that may only be removed: a new or changed one may refuse more."""
+"""Request schema keywords that may only be removed: a new or changed one may reject more values."""
 
 
 def breaks(old: Node, new: Node) -> list[str]:
@@ -202,7 +202,7 @@ def _words(node: Node) -> list[Any] | None:
 
 
 def _tighter(place: str, old: Node, new: Node) -> Iterator[str]:
-    """Yield the request bounds that refuse previously accepted values."""
+    """Yield the request bounds that reject previously accepted values."""
     for names, sign in ((_UPPER, 1), (_LOWER, -1)):
         for name in names:
             if name in new and (name not in old or sign * new[name] < sign * old[name]):

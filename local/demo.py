@@ -1,11 +1,11 @@
 """Demonstration for `make demo`: packets of every kind, shown and verified on a new stack.
 
 Thirty users race for ten shares of the first packet. Then one packet of each kind follows: for
-recipients only, with a passphrase, with two steps, with each other split, and in a campaign with a
-quota. A lottery offers goods and cash. In a group chat, 200 members tap a card with a hundred
-shares. A user claims one share of the next packet, and the sender gets the rest back at expiry. The
-last packet's sender pays through a provider, and a claimer withdraws the share. At the end, every
-fen must be accounted for, both in the ledger and at the provider.
+recipients only, with a passphrase, with two steps, with each of the other splits, and in a campaign
+with a quota. A lottery offers goods and cash. In a group chat, 200 members tap a card with a
+hundred shares. A user claims one share of the next packet, and the sender gets the rest back at
+expiry. The last packet's sender pays through a provider, and a claimer withdraws the share. At the
+end, every fen must be accounted for, both in the ledger and at the provider.
 """
 
 import json
@@ -77,7 +77,7 @@ SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail
 
 @dataclass
 class _Demo:
-    """Running stack, and a client for each of its users."""
+    """Running stack, and an API client for each user."""
 
     stack: Stack
     admin: Client
@@ -281,7 +281,7 @@ def _expire(show: _Demo) -> None:
 
 
 def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
-    """Let a sender pay and a claimer withdraw; compare the ledger with the provider's book."""
+    """Let a sender pay and a claimer withdraw; compare the ledger with the provider's books."""
     say("\nA packet that its sender pays for at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
@@ -291,7 +291,8 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
         show.packet_ids.append(packet_id)
         payment = f"/me/payments/{payment_id}"
-        # If the provider was too slow for the send request, the payment gets the prompt later.
+        # If the provider does not answer within the send request, the payment gets its prompt
+        # later.
         _wait_for("the prompt to pay", lambda: payer.get(payment)[PROVIDER] is not None)
         say(f"  {sent['status']}, pays {payer.get(payment)[PROVIDER]['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")

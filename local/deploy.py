@@ -20,7 +20,7 @@ TEMPLATE_KEY = "template.json"
 # Maximum seconds for a deployment, which takes two on an idle machine and many on a busy one.
 DEPLOY_TIMEOUT_S = 120.0
 EXPORTS_AT_ONCE = {"SnapshotAgeS": "0", "WindowMs": "0"}
-"""State machine substitutions: exports have no delay and no minimum window."""
+"""State machine substitutions that remove the exports' delay and minimum window."""
 _LOOK = "read logs/emulator.log in the stack's folder below .local/state"
 
 
@@ -97,10 +97,10 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return part of a template, adapted to the emulator's differences from AWS.
 
     On AWS, the permission to send one message also covers batches; the emulator requires a separate
-    action, which IAM lacks. The emulator ignores the projection of a BatchGetItem, and the
-    attributes of a put, of which `ForAnyValue` requires one. It reads CORS settings under the
-    parameter names of the API call. It has no metric math, so alarms about silence become plain
-    alarms.
+    action, which IAM lacks. The emulator ignores the projection of a BatchGetItem call. It also
+    ignores the attributes in a PutItem call, so `ForAnyValue` conditions would fail. It expects the
+    API's parameter names in CORS settings. It has no metric math, so the alarms on missing data
+    become plain alarms.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]

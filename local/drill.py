@@ -1,6 +1,6 @@
 """Faults on the running stack, to rehearse its alarms and runbook pages.
 
-docs/runbook/rehearsal.md has the alarm and the page of each drill.
+docs/runbook/rehearsal.md lists the alarm and the page for each drill.
 """
 
 import json
@@ -80,7 +80,7 @@ class Scene:
 
     @contextmanager
     def frozen(self, program: str) -> Iterator[None]:
-        """Freeze a program for the `with` block: it keeps its connections, but does not respond."""
+        """Freeze a program during the `with` block; its connections stay open."""
         pid = self.pid(program)
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -188,7 +188,7 @@ def stop_receiver(scene: Scene, seconds: float) -> None:
 
 
 def poison_queue(scene: Scene, _: float) -> None:
-    """Send unreadable messages into the payout queue."""
+    """Send unreadable messages to the payout queue."""
     queue = scene.stack["outputs"]["PayoutQueueUrl"]
     for body in POISON:
         scene.aws("sqs").send_message(QueueUrl=queue, MessageBody=body)
@@ -256,7 +256,7 @@ DRILLS: dict[tuple[str, str], tuple[Callable[[Scene, float], None], float]] = {
 
 
 def drill() -> None:
-    """Cause the fault that the environment names, and end the fault after SECONDS."""
+    """Cause the fault that an environment variable names, and end it after SECONDS."""
     names = dict.fromkeys(name for name, _ in DRILLS)
     wanted = [(name, os.environ[name]) for name in names if os.environ.get(name)]
     if len(wanted) != 1 or wanted[0] not in DRILLS:

@@ -1,7 +1,8 @@
 """Patched AWS emulator: two delays removed; other modules run state machine tasks and alarms.
 
-The original unpacks every layer for each process. Cold starts wait for these 3,000 files, and
-stopping a stack deletes them. After a call without log lines, the original waits 50 ms for them.
+The original unpacks every layer for each process. Each cold start waits for these 3,000 files, and
+stopping a stack has to delete them. After a call that logs nothing, the original waits 50 ms for
+log lines.
 """
 
 import fcntl
@@ -31,7 +32,7 @@ _unpacking = threading.Lock()
 
 
 class _Archive(zipfile.ZipFile):
-    """Archive that unpacks a layer only once; each process gets a link to the unpacked files."""
+    """Zip archive that unpacks a layer only once; each process gets a link to the files."""
 
     def extractall(
         self,
@@ -94,11 +95,11 @@ def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 if __name__ == "__main__":
-    # By default, threads wait up to 5 ms for the interpreter lock at each file that they unpack.
+    # By default, a thread waits up to 5 ms for the interpreter lock at each file that it unpacks.
     sys.setswitchinterval(0.0005)
     zipfile.ZipFile = _Archive  # type: ignore[misc]
     lambda_runtime.Worker = _Worker
     stepfunctions._invoke_resource = _run_task  # noqa: SLF001
-    # local.alarms evaluates alarms. The emulator would reset their states after each metric.
+    # local.alarms evaluates alarms. The emulator would reset the alarms' states after each metric.
     cloudwatch._evaluate_all_alarms = lambda: None  # noqa: SLF001
     main()

@@ -1,4 +1,4 @@
-"""Front of a local stack, its only address: development tokens under /dev, the page, and the API.
+"""Front of a local stack: one address for development tokens (under /dev), the page, and the API.
 
 The front replaces API Gateway's address and the AWS issuer. It neither decodes paths nor interprets
 headers and bodies, so that invalid requests reach the API as sent.
@@ -26,8 +26,8 @@ from local.ports import HOST
 from local.serving import serve
 from redpacket.platform.text import find_invisible
 
-# Headers that a proxy must not forward (RFC 9110 §7.6.1), because they belong to one connection or
-# the proxy sets them.
+# Headers that a proxy must not forward (RFC 9110 §7.6.1), because they concern a single connection
+# or the proxy sets them.
 HOP_BY_HOP = frozenset(
     {
         *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),

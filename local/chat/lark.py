@@ -99,7 +99,7 @@ class LarkSimulator(Platform):
         self._sent: dict[str, str] = {}
 
     def private_chat(self, person: Person) -> Chat:
-        """Return a chat to which the bot may always write."""
+        """Return the private chat of *person*, to which the bot may always write."""
         return Chat(f"oc_{person.key}", person.name, person.key)
 
     def routes(self) -> list[Route]:
@@ -120,7 +120,7 @@ class LarkSimulator(Platform):
         chat.messages.append(shown)
         mention = f"@{self.bot_name}"
         if chat.owner is None and mention not in text:
-            return  # An app without further permissions gets only messages that mention it.
+            return  # By default, an app gets only the messages that mention it.
         message: dict[str, Any] = {
             "message_id": shown.message_id,
             "chat_id": chat.chat_id,
@@ -178,7 +178,7 @@ class LarkSimulator(Platform):
             await asyncio.sleep(wait_s * self.retry_scale)
 
     async def _ask(self, person: Person, call: Mapping[str, Any]) -> None:
-        """Deliver a tap once, and show its answer."""
+        """Deliver a tap once, and show the bot's answer."""
         headers, body = self._signed(call)
         answer = await self.post(body, headers, DEADLINE_S)
         if answer is None or answer.status_code != OK:
@@ -190,7 +190,7 @@ class LarkSimulator(Platform):
             self.toast(person.key, f"⚠ {why}")
 
     def _show_answer(self, person: Person, content: bytes) -> str:
-        """Show the toast in an answer. Return the answer's error, or ""."""
+        """Show the toast in the bot's answer. Return an error message; "" if it is valid."""
         try:
             told = json.loads(content)
             toast = told.get("toast")

@@ -1,4 +1,4 @@
-"""Chats of one simulated platform: members, messages, private answers, and rate limits."""
+"""Chats on a simulated platform: members, messages, private answers, and rate limits."""
 
 import asyncio
 import itertools
@@ -53,12 +53,12 @@ class Shown:
     cover: str | None = None
     edits: int = 0
     content: object = None
-    """Content as the bot sent it, to detect edits without changes."""
+    """Content as the bot sent it, to detect edits that change nothing."""
 
 
 @dataclass
 class Chat:
-    """Group, or the private chat of *owner* with the bot."""
+    """Group, or the private chat between *owner* and the bot."""
 
     chat_id: str
     title: str
@@ -103,7 +103,7 @@ class Platform(ABC):
     @staticmethod
     @abstractmethod
     def host_id(person: Person) -> str:
-        """Return the member's id as the bot sees it."""
+        """Return the user id that the bot derives for this member."""
 
     def __init__(
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
@@ -114,9 +114,9 @@ class Platform(ABC):
         self.chats: dict[str, Chat] = {}
         self.toasts: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self.deliveries: list[dict[str, Any]] = []
-        """Calls to the bot with their statuses."""
+        """Calls to the bot, with the statuses of the responses."""
         self.refused: list[str] = []
-        """Reasons for refused bot calls."""
+        """Error messages of the bot's failed calls and answers."""
         self.retry_scale = 1.0
         self._numbers = itertools.count(1)
         self.last: dict[str, asyncio.Task[None]] = {}
@@ -126,7 +126,7 @@ class Platform(ABC):
 
     @abstractmethod
     def private_chat(self, person: Person) -> Chat:
-        """Return a new private chat of *person* with the bot."""
+        """Return a new private chat between *person* and the bot."""
 
     def join(self, people: Sequence[Person]) -> None:
         """Let people join the group."""
@@ -140,14 +140,14 @@ class Platform(ABC):
 
     @abstractmethod
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:
-        """Show a member's message, and deliver it to the bot like the platform."""
+        """Show a member's message, and deliver it to the bot if the platform would."""
 
     @abstractmethod
     def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
         """Deliver a tap with *data*, which a forged client can choose, or with a form's values."""
 
     def chat_of(self, place: str, person: Person) -> Chat:
-        """Return the group, or the private chat of *person*."""
+        """Return the group, or the private chat between *person* and the bot."""
         return self.chats[GROUP if place == GROUP else person.key]
 
     def by_id(self, chat_id: str) -> Chat | None:
@@ -155,7 +155,7 @@ class Platform(ABC):
         return next((chat for chat in self.chats.values() if chat.chat_id == chat_id), None)
 
     def number(self) -> int:
-        """Return the next number of an id."""
+        """Return the next number for an id."""
         return next(self._numbers)
 
     def toast(self, person_key: str, text: str, *, is_alert: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Secret of the chat function for the simulated platforms."""
+"""Secret that the chat function uses with the simulated platforms."""
 
 import json
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def make_secret(url: str) -> dict[str, str]:
-    """Return the values of the chat secret for simulators at *url*."""
+    """Return the chat function's secret for simulators at *url*."""
     return {
         "telegram_name": "RedPacketBot",
         "telegram_token": f"1:{secrets.token_hex(16)}",

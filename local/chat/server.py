@@ -70,7 +70,7 @@ def _write(platform: Platform, person: Person, body: dict[str, Any]) -> None:
 
 
 def _tap(platform: Platform, person: Person, body: dict[str, Any]) -> None:
-    """Tap a button; *data* replaces the button's own data for a forged tap; *form* has values."""
+    """Tap a button. `data` forges the button's data; `form` has the values of a form."""
     chat = platform.chat_of(body.get("place", "group"), person)
     shown = chat.find(body["message"])
     if shown is None:

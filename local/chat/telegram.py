@@ -32,7 +32,7 @@ class Refusal(Exception):
 
 
 class _Html(HTMLParser):
-    """Parser of Telegram's HTML; it refuses every other tag and unescaped text."""
+    """Parser of Telegram's HTML; it refuses unknown tags and unescaped text."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -70,7 +70,7 @@ class TelegramSimulator(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the member's id as the bot sees it."""
+        """Return the user id that the bot derives for this member."""
         return f"telegram:{_id(person)}"
 
     def __init__(
@@ -83,7 +83,7 @@ class TelegramSimulator(Platform):
         self._updates = 1_000
 
     def private_chat(self, person: Person) -> Chat:
-        """Return a chat to which a bot can write only after its owner has opened it."""
+        """Return the private chat of *person*; the bot can write only after *person* opens it."""
         return Chat(str(_id(person)), person.name, person.key, is_open=False)
 
     def routes(self) -> list[Route]:
@@ -98,7 +98,7 @@ class TelegramSimulator(Platform):
         answered = chat.find(answers) if answers else None
         is_for_bot = text.startswith("/") or (answered and answered.author == BOT)
         if chat.owner is None and not is_for_bot:
-            return  # Bots have privacy mode by default.
+            return  # By default, privacy mode hides a group's other messages from bots.
         message: dict[str, Any] = {**self._message(chat, shown), "from": _user(person)}
         if answered:
             message["reply_to_message"] = self._message(chat, answered)
@@ -145,7 +145,7 @@ class TelegramSimulator(Platform):
             await asyncio.sleep(wait_s * self.retry_scale)
 
     def _execute(self, content: bytes) -> None:
-        """Execute a method in the webhook's answer; its result is lost."""
+        """Execute the method in the webhook's response; the bot does not get the result."""
         try:
             body = json.loads(content or b"{}")
             if isinstance(body, dict) and "method" in body:

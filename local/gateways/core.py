@@ -1,7 +1,7 @@
 """Books of a simulated provider: orders, refunds, transfers, consents, and movements.
 
-It has no wire format. A `Policy` decides how the provider behaves, and *report* receives every
-notice to the merchant.
+The books have no wire format. A `Policy` decides how the provider behaves, and *report* receives
+every notification for the merchant.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WallClock:
         self._ahead_ms = 0
 
     def now_ms(self) -> int:
-        """Return the time of this counterparty."""
+        """Return the machine's time plus the advance."""
         return time.time_ns() // 1_000_000 + self._ahead_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
@@ -78,13 +78,13 @@ class Gateway:
         self.transfers: dict[str, Transfer] = {}
         self.consents: dict[str, Consent] = {}
         self.book: list[Line] = []
-        # Movements that lock money from a transfer's request until it is paid or unlocked.
+        # Movements that lock money when a transfer is requested, until it is paid or unlocked.
         self.locks: list[Line] = []
 
     # -- money in
 
     def order(self, order: Order) -> Order:
-        """Create an order, or return the order that the same request created before."""
+        """Create an order, or return the order that an earlier identical request created."""
         existing = self.orders.setdefault(order.number, order)
         _check_same(existing.wanted, order.wanted, "OUT_TRADE_NO_USED", 403)
         if (state := existing.state(self.clock.now_ms())) != "unpaid":
@@ -92,7 +92,7 @@ class Gateway:
         return existing
 
     def find_transaction(self, transaction_id: str) -> Transaction:
-        """Return a payment by the provider's own id."""
+        """Return the payment with the provider's transaction id."""
         for order in self.orders.values():
             for transaction in order.transactions:
                 if transaction.outside_no == transaction_id:
@@ -135,7 +135,7 @@ class Gateway:
     def refund(
         self, number: str, of_number: str, transaction_id: str, amount_fen: int, wanted: object
     ) -> Refund:
-        """Refund a part or all of a payment, once for each number; *of_number* may be ""."""
+        """Refund part or all of a payment, once for each refund number; *of_number* may be ""."""
         if existing := self.refunds.get(number):
             _check_same(
                 (existing.transaction_id, existing.amount_fen, existing.wanted),
@@ -157,7 +157,7 @@ class Gateway:
         paid: Transaction | None = None,
         is_forced: bool = False,
     ) -> Refund:
-        """Refund like an operator in the merchant's console, under a new number."""
+        """Refund as an operator does in the merchant's console, under a new number."""
         paid = paid or next(iter(order.transactions), None)
         if paid is None or (
             not is_forced and amount_fen > paid.amount_fen - self.refunded_fen(paid)
@@ -218,7 +218,7 @@ class Gateway:
             self._happened(transfer)
 
     def cancel(self, number: str) -> Transfer:
-        """Start to cancel a transfer that the user has not confirmed."""
+        """Begin to cancel a transfer that the user has not confirmed."""
         transfer = get(self.transfers, number)
         if transfer.state == "awaiting_confirmation":
             self.move(transfer, "cancelling")
@@ -235,7 +235,7 @@ class Gateway:
     # -- consents
 
     def ask(self, number: str, wanted: object, user: str) -> Consent:
-        """Request a user's consent to transfers without a tap, once for each number."""
+        """Request a user's consent to transfers without confirmation, once for each number."""
         outside_no = digest("authorization", number, digits=27)
         made = Consent(number, outside_no, wanted, user, self.clock.now_ms())
         existing = self.consents.setdefault(number, made)
@@ -252,7 +252,7 @@ class Gateway:
         return consent
 
     def end(self, number: str, reason: str) -> Consent:
-        """End a consent; a repeat has no effect."""
+        """End a consent; ending it again has no effect."""
         consent = get(self.consents, number)
         if consent.state != "closed":
             consent.state, consent.reason = "closed", reason
@@ -268,7 +268,7 @@ class Gateway:
     # -- time
 
     def lapse(self) -> None:
-        """End canceled transfers, and those that were not confirmed within a day."""
+        """Complete cancellations, and end transfers that were not confirmed within a day."""
         now_ms = self.clock.now_ms()
         for transfer in self.transfers.values():
             if transfer.state == "cancelling" and now_ms >= transfer.changed_at_ms + CANCELLING_MS:
@@ -280,7 +280,7 @@ class Gateway:
                 self.end(consent.number, "USER_OVERDUE_UNCONFIRMED")
 
     def statement(self, day: str, *kinds: str) -> Statement | None:
-        """Return a day's lines of *kinds* as the policy reports them; None until the day is over.
+        """Return a day's lines of *kinds*, with the policy's faults; None until the day is over.
 
         A movement is either a "transfer" at its payment, or a "lock" that an "unlock" may follow.
         """
@@ -294,7 +294,7 @@ class Gateway:
         return self.policy.statement(day, of_day)
 
     def tell_again(self, number: str) -> None:
-        """Send all notices of *number* again."""
+        """Resend all notifications about *number*."""
         if order := self.orders.get(number):
             for transaction in order.transactions:
                 self._tell(transaction)
@@ -302,7 +302,7 @@ class Gateway:
             self._tell(self.consents.get(number) or get(self.transfers, number))
 
     def _happened(self, made: Made) -> None:
-        """Notify the merchant of a payment, refund, confirmation or end."""
+        """Notify the merchant of a payment or refund, or of a changed transfer or consent."""
         self._tell(made)
 
     def _write(
@@ -324,7 +324,7 @@ def get(records: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> F
 
 
 def confirmation_of(operation: Transfer | Consent) -> str:
-    """Return the data that the user's client needs to confirm, while that is possible."""
+    """Return the data with which the user's client can confirm, while confirmation is possible."""
     is_waiting = operation.state == "awaiting_confirmation"
     return f"package-{digest(operation.kind, operation.number, digits=20)}" if is_waiting else ""
 
@@ -341,7 +341,7 @@ def wall_s() -> int:
 
 
 def day_of(at_ms: int) -> str:
-    """Return the day in Beijing whose statement has a movement at *at_ms*."""
+    """Return the Beijing date whose statement lists a movement at *at_ms*."""
     return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()[:10]
 
 

@@ -1,4 +1,4 @@
-"""Notifications over HTTP, repeated until they are accepted, with the faults of a mode."""
+"""Notifications over HTTP, retried until a receiver accepts them, with the faults of a mode."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -24,29 +24,29 @@ Posted = tuple[bytes, dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Notification with the same body at each attempt, but a new signature."""
+    """Notification; each attempt sends the same body with a new signature."""
 
     url: str
     subject: str
     body: bytes
     sign: Callable[[int], dict[str, str]]
-    """Returns the headers that prove the body's author at a time in seconds."""
+    """Returns the headers that sign the body at a time in seconds."""
     forge: Callable[[int], list[Posted]]
-    """Returns the forgeries that an attacker without the keys could send."""
+    """Returns the forged requests that an attacker without the keys could send."""
 
 
 @dataclass(slots=True)
 class Deliveries:
-    """All notifications of one counterparty; its policy decides about each of them."""
+    """All notifications from one provider, whose policy chooses each notification's mode."""
 
     gateway: Gateway
     retry_ms: Sequence[int] = RETRY_MS
     attempts: list[dict[str, object]] = field(default_factory=list)
-    """Answers of receivers, for `GET /_fake/notifications`."""
+    """Deliveries and the receivers' statuses, for `GET /_fake/notifications`."""
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     _posts: set[asyncio.Task[httpx.Response]] = field(default_factory=set)
-    # All calls share one client, because each new one would read the certificates of this machine.
+    # All calls share one client, because each new client would load this machine's certificates.
     _client: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False)
     )
@@ -56,14 +56,14 @@ class Deliveries:
         mode = self.gateway.policy.delivery(message.subject)
         if mode is Mode.REORDERED_NOTIFICATIONS:
             self._held.append(message)
-            # The first notification waits a while for the second.
+            # The first notification waits for later ones.
             is_first = len(self._held) == 1
             self._start(self._send_held_backwards(REORDER_MS if is_first else 0))
         elif mode is not Mode.NO_NOTIFICATIONS:
             self._start(self._send(message, mode))
 
     async def forget(self) -> None:
-        """Cancel unsent notifications, and return once each request on the wire has its answer."""
+        """Cancel unsent notifications, and return once every request in flight has ended."""
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, *self._posts, return_exceptions=True)
@@ -77,7 +77,7 @@ class Deliveries:
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        # The event loop keeps no reference to a task.
+        # The event loop keeps only a weak reference to a task.
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -116,7 +116,7 @@ class Deliveries:
         post = asyncio.ensure_future(self._client.post(message.url, content=body, headers=headers))
         self._posts.add(post)
         post.add_done_callback(self._posts.discard)
-        # A canceled delivery leaves its request on the wire: `forget` waits for it.
+        # Cancellation of a delivery does not abort its request: `forget` waits for the response.
         with suppress(httpx.HTTPError):
             status = (await asyncio.shield(post)).status_code
         self.attempts.append({"subject": message.subject, "kind": kind, "status": status})

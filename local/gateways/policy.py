@@ -1,4 +1,4 @@
-"""Behavior of a provider: faults in calls, notices and statements."""
+"""Behavior of a simulated provider: faults in calls, notifications and statements."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from local.gateways.records import Line, Refused, Transfer
 
 
 class Mode(StrEnum):
-    """Mode of behavior, named by `POST /_fake/mode`."""
+    """Mode of behavior, set by `POST /_fake/mode`."""
 
     OK = "ok"
-    # Answers to a call that creates something.
+    # Responses to a call that creates something.
     PAYS_AND_TIMES_OUT = "pays_and_times_out"
     TIMES_OUT = "times_out"
     PAYS_AND_FAILS = "pays_and_fails"
@@ -27,17 +27,17 @@ class Mode(StrEnum):
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
     # A provider may always require confirmation; a host's wallet requires it only in this mode.
     ASKS_CONFIRMATION = "asks_confirmation"
-    # Answers to any call.
+    # Responses to any call.
     SLOW = "slow"
     THROTTLES = "throttles"
     FAILS = "fails"
-    # Treatment of notifications.
+    # Faults of notifications.
     DUPLICATE_NOTIFICATIONS = "duplicate_notifications"
     NO_NOTIFICATIONS = "no_notifications"
     FORGED_NOTIFICATIONS = "forged_notifications"
     STALE_NOTIFICATIONS = "stale_notifications"
     REORDERED_NOTIFICATIONS = "reordered_notifications"
-    # Treatment of statements.
+    # Faults of statements.
     BILL_LATE = "bill_late"
     BILL_LINE_TWICE = "bill_line_twice"
     BILL_LINE_MISSING = "bill_line_missing"
@@ -70,15 +70,15 @@ DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUN
 # Longer than any caller waits for an answer.
 HANG_MS = 30_000
 SLOW_MS = 1_500
-# Number of queries that get NOT_FOUND for something that exists.
+# Number of queries that return NOT_FOUND although the record exists.
 HIDDEN_QUERIES = 2
 
 
 class Books(Protocol):
-    """Parts of a provider that a policy may change."""
+    """Parts of a provider's books that a policy may change."""
 
     def move(self, transfer: Transfer, state: str, reason: str = "") -> None:
-        """Let a transfer enter another state."""
+        """Move a transfer to another state."""
 
     def end_consents(self) -> None:
         """Let all users revoke their consent."""
@@ -86,7 +86,7 @@ class Books(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Request with a valid signature: an *action* of the core, and its number."""
+    """Request with a valid signature: an *action* of the core, and the record's number."""
 
     action: str
     number: str
@@ -97,14 +97,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Faults of one call: before it, instead of it, and after it."""
+    """Faults of one call: before, instead of, and after its execution."""
 
     mode: Mode = Mode.OK
     wait_ms: int = 0
     is_carried_out: bool = True
     hang_ms: int = 0
     refusal: Refused | None = None
-    """Response that the caller gets instead of the answer."""
+    """Error response that replaces the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ class Statement:
 
 @dataclass(slots=True)
 class Policy:
-    """Modes of a provider, drawn for each call, notification and statement.
+    """Modes of a provider, drawn at random for each call, notification and statement.
 
-    Each method is the one place for one kind of fault; simulations override them. A draw depends on
+    Each method decides one kind of fault; simulations override these methods. A draw depends on
     the seed, the subject, and the number of earlier draws for it, but not on the order of callers.
     """
 
@@ -134,8 +134,8 @@ class Policy:
     def of(cls, wanted: Any) -> Policy:  # noqa: ANN401 - JSON
         """Parse the body of `POST /_fake/mode`.
 
-        Either `mode` for everything, or `shares` for a part each: `{"times_out": 0.05}`. Raises
-        ValueError with the reason.
+        The body has either one `mode` for everything, or `shares`, the probability of each mode:
+        `{"times_out": 0.05}`. Raises ValueError.
         """
         names = {"mode", "shares", "seed", "hang_ms", "slow_ms"}
         if not isinstance(wanted, dict) or set(wanted) - names:
@@ -153,7 +153,7 @@ class Policy:
         )
 
     def draw(self, among: frozenset[Mode], subject: str) -> Mode:
-        """Draw the mode for this call about *subject*; return OK if the mode is not in *among*."""
+        """Draw one of the modes *among* for a call about *subject*; return OK if none is drawn."""
         kind = min(among)
         self._drawn[f"{kind}/{subject}"] += 1
         count = self._drawn[f"{kind}/{subject}"]
@@ -192,14 +192,14 @@ class Policy:
         )
 
     def after_transfer(self, books: Books, transfer: Transfer, meeting: Meeting) -> None:
-        """Pay a transfer that needs no confirmation, or let it fail in the mode that refuses."""
+        """Pay a transfer that needs no confirmation, or let it fail in mode REFUSES."""
         if meeting.mode is Mode.REFUSES:
             books.move(transfer, "failed", "ACCOUNT_FROZEN")
         elif transfer.state == "processing":
             books.move(transfer, "succeeded")
 
     def delivery(self, subject: str) -> Mode:
-        """Draw the treatment of a notification."""
+        """Draw the mode for a notification."""
         return self.draw(NOTIFICATION, subject)
 
     def statement(self, day: str, lines: list[Line]) -> Statement | None:

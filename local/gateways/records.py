@@ -1,4 +1,4 @@
-"""Records of a simulated provider, and its refusals."""
+"""Records and refusals of a simulated provider."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 
 class Refused(Exception):
-    """Answer outside 2xx: a status, a stable code, and a message for people."""
+    """Non-2xx response: a status, a stable code, and a message for people."""
 
     def __init__(self, status: int, code: str, message: str = "") -> None:
         super().__init__(message)
@@ -15,7 +15,7 @@ class Refused(Exception):
 
 
 class Changed(Refused):
-    """Refusal: a number was repeated with different content."""
+    """Refusal of a request that reuses a number with different content."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Order:
     wanted: Any
     amount_fen: int
     user: str | None
-    """Only user who can pay the order, if any."""
+    """User who alone can pay the order; None if any user can."""
     closes_at_ms: int
     is_closed: bool = False
     transactions: list[Transaction] = field(default_factory=list)

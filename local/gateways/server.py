@@ -24,7 +24,7 @@ Done = TypeVar("Done")
 
 
 class Provider(ABC):
-    """Protocol of one provider over the core: routes, notices, and names of states."""
+    """Protocol of one provider on top of the core: routes, notifications, and names of states."""
 
     words: Mapping[str, str] = {}
 
@@ -35,14 +35,14 @@ class Provider(ABC):
 
     @abstractmethod
     def routes(self) -> list[Route]:
-        """Return the routes of the merchant and its clients."""
+        """Return the routes that the merchant and its users call."""
 
     @abstractmethod
     def message(self, made: Made) -> Message | None:
-        """Return the notice about *made* for the merchant, or None."""
+        """Return the notification about *made* for the merchant, or None."""
 
     def user_of(self, name: str) -> str:
-        """Return the provider's id of the user *name*."""
+        """Return the provider's id for the user *name*."""
         return name
 
     async def forget(self, _: Body) -> None:
@@ -53,7 +53,7 @@ class Provider(ABC):
         await self.deliveries.forget()
 
     async def answer(self, request: Request, call: Call, do: Callable[[Meeting], Done]) -> Done:
-        """Execute *call* as the policy decides. Raises Refused for a call without an answer."""
+        """Execute *call* as the policy decides. Raises Refused for a call that gets an error."""
         self.gateway.lapse()
         meeting = self.gateway.policy.meet(self.gateway, call)
         if meeting.wait_ms:
@@ -116,7 +116,7 @@ def write_secret(file: Path, text: str) -> None:
 
 
 async def _hang(request: Request, for_ms: int) -> None:
-    """Delay a caller until they time out, or for a given time."""
+    """Hang until the caller disconnects or the time has passed."""
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -1,4 +1,4 @@
-"""Setups of providers: a local stack's parameters, and the page's configuration in any stack."""
+"""Provider setups: a local stack's parameters, and the page's configuration in any stack."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Parameters = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place of a simulator: *folder* has its keys, and callbacks go to *callback_url*."""
+    """Place of a simulator: *folder* contains the keys, and callbacks go to *callback_url*."""
 
     folder: Path
     url: str
@@ -30,7 +30,7 @@ class Place:
 
 
 class Setup(ABC):
-    """Setup of one provider: `SETUP` of the module `setup` in its folder."""
+    """Setup of one provider: the constant `SETUP` of `setup.py` in the provider's folder."""
 
     program: str
     """Name of the simulator among the programs of a stack."""
@@ -39,9 +39,9 @@ class Setup(ABC):
     enabled_by: str
     """Parameter that enables the provider."""
     scripts: Sequence[str] = ()
-    """Third-party scripts that the page loads; template.yaml has the same list."""
+    """Third-party scripts that the page loads; template.yaml lists the same URLs."""
     only_unit: str = ""
-    """Name of the only unit of account that the provider moves; empty for any."""
+    """Name of the only unit of account that the provider supports; empty for any."""
     is_simulated: bool = True
     """Whether a local stack starts its simulator."""
     policies: Sequence[str] = ()
@@ -53,18 +53,18 @@ class Setup(ABC):
 
     @abstractmethod
     def secrets(self, state_dir: Path) -> dict[str, Path]:
-        """Return the files of a local stack's secrets by parameter."""
+        """Return the files with a local stack's secrets, keyed by template parameter."""
 
     @abstractmethod
     def parameters(self, state_dir: Path, url: str) -> dict[str, str]:
-        """Return the other parameters of a local stack, whose simulator is at *url*."""
+        """Return the other parameters of a local stack; its simulator is at *url*."""
 
     def page(self, _parameters: Parameters, _url: str = "") -> dict[str, str] | None:
         """Return the provider's part of /config.json; *url* is a simulator's, if there is one."""
         return None
 
     def auth(self, _parameters: Parameters) -> dict[str, str] | None:
-        """Return the page's sign-in if it uses this provider. Raises StackError."""
+        """Return the page's sign-in if users sign in with this provider. Raises StackError."""
         return None
 
 

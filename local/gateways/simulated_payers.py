@@ -1,4 +1,4 @@
-"""Actions of people at a provider: users pay and confirm, operators use the merchant's console."""
+"""Actions of people at a provider: users pay and confirm; operators use the merchant's console."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -30,14 +30,14 @@ class SimulatedPayers:
         return done
 
     def mode(self, body: Body) -> Body:
-        """Set `mode` (local/gateways/policy.py) and `slow_ms`, or `shares` of modes by `seed`."""
+        """Set one `mode` (local/gateways/policy.py), or `shares` of modes that `seed` draws."""
         self._gateway.policy = policy = Policy.of(body)
         if Mode.AUTHORIZATION_WITHDRAWN in policy.shares:
             self._gateway.end_consents()
         return {"mode": sorted(policy.shares)}
 
     def pay(self, body: Body) -> Body:
-        """Let a user pay `payment_id`; `late` allows an order that is closed or already paid."""
+        """Let a user pay `payment_id`. `late` allows an order that is closed or already paid."""
         paid = self._gateway.take_payment(
             find(self._gateway.orders, body["payment_id"]),
             self._user_of(body.get("payer", "somebody")),
@@ -56,23 +56,23 @@ class SimulatedPayers:
         return self._shown(transfer)
 
     def fail(self, body: Body) -> Body:
-        """Let `withdrawal_id` fail, for a `reason`."""
+        """Let `withdrawal_id` fail for a `reason`."""
         transfer = find(self._gateway.transfers, body["withdrawal_id"])
         self._gateway.move(transfer, "failed", body.get("reason", "ACCOUNT_FROZEN"))
         return self._shown(transfer)
 
     def refund(self, body: Body) -> Body:
-        """Refund `amount_fen` of `payment_id` manually, like an operator at the console."""
+        """Refund `amount_fen` of `payment_id`, as an operator does in the console."""
         order = find(self._gateway.orders, body["payment_id"])
         return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).number}
 
     def withdraw_authorization(self, body: Body) -> Body:
-        """Let a user end their consent `authorization_no`."""
+        """Let a user revoke the consent `authorization_no`."""
         consent = self._gateway.end(body["authorization_no"], "USER_CLOSE")
         return {"number": consent.number, "state": consent.state}
 
     def notify(self, body: Body) -> Body:
-        """Repeat the notices of all records with `number`."""
+        """Resend every notification about the order, transfer or consent `number`."""
         self._gateway.tell_again(body["number"])
         return {"number": body["number"]}
 
@@ -116,9 +116,9 @@ class SimulatedPayers:
 
 
 def find(by_number: Mapping[str, Found], wanted: str) -> Found:
-    """Return the record with the number *wanted*, or the last one whose number begins with it.
+    """Return the record *wanted*, or the last one whose number begins with *wanted*.
 
-    The numbers of a withdrawal's transfers consist of its id and the number of the attempt.
+    A transfer's number consists of the withdrawal id and the number of the attempt.
     """
     numbers = [number for number in by_number if wanted and number.startswith(wanted)]
     if not numbers:

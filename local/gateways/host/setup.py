@@ -36,7 +36,7 @@ class HostSetup(Setup):
 
 
 class OwnWallet(HostSetup):
-    """Developer's own wallet at *url*, with its secrets in *secret*."""
+    """Developer's own wallet at *url*, with the secrets in the file *secret*."""
 
     is_simulated = False
 
@@ -44,7 +44,7 @@ class OwnWallet(HostSetup):
         self._url, self._secret = url, secret
 
     def secrets(self, _state_dir: Path) -> dict[str, Path]:
-        """Return the file, and create it if it is missing."""
+        """Return the file with the secrets, and create it if it is missing."""
         from local.gateways.host.simulator import WalletSecrets
 
         WalletSecrets.of(self._secret)

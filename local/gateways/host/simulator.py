@@ -39,7 +39,7 @@ REFUSALS = {"NOT_ENOUGH": "out_of_funds", "USER_NOT_AUTHORIZED": "not_authorized
 
 @dataclass(frozen=True, slots=True)
 class WalletSecrets:
-    """Secrets of the two directions; they differ, so that a signature is only valid in one."""
+    """Secrets for the two directions, so that a signature is valid in only one of them."""
 
     call_secret: str
     result_secret: str
@@ -54,7 +54,7 @@ class WalletSecrets:
 
 
 class Host(Provider):
-    """Host's wallet: one signed route, `POST /wallet`, and results to *callback_url*."""
+    """Host's wallet: one signed route, `POST /wallet`, and results sent to *callback_url*."""
 
     def __init__(
         self, keys: WalletSecrets, callback_url: str, retry_ms: Sequence[int] = RETRY_MS
@@ -84,7 +84,7 @@ class Host(Provider):
         return [Route("/wallet", self._call, methods=["POST"])]
 
     def message(self, made: Made) -> Message | None:
-        """Return a result as Standard Webhooks define it; all attempts have the same id."""
+        """Return a result as a Standard Webhooks message; all attempts have the same id."""
         if isinstance(made, Consent):
             return None
         kind, number, outside_no = f"{made.kind}.{made.state}", made.number, made.outside_no
@@ -98,7 +98,7 @@ class Host(Provider):
             wrong, true = signed(OTHERS_SECRET, now_s), signed(self.keys.result_secret, now_s)
             return [
                 (body, wrong),
-                # The receiver must not accept a message with our own signature as the host's.
+                # The receiver must reject a message that our own secret signed.
                 (body, signed(self.keys.call_secret, now_s)),
                 (body.replace(b'"number": "', b'"number": "9'), true),
                 (body, wrong | {"webhook-signature": "v1"}),
@@ -127,7 +127,7 @@ class Host(Provider):
         return Response(content, 200, headers, "application/json")
 
     async def _answer(self, request: Request, kind: str, data: Body) -> Body:
-        """Answer a call; NOT_FOUND and a refused transfer are signed answers with status 200."""
+        """Answer a call. NOT_FOUND and a refused transfer are signed responses with status 200."""
         action, do = get(self._do, kind, "UNKNOWN_TYPE")
         name = next((n for n in ("refund_no", "bill_no", "number") if n in data), "")
         call = Call(
@@ -220,7 +220,7 @@ class Host(Provider):
 def signed_headers(
     secret: str, message_id: str, body: bytes, at_s: int | None = None
 ) -> dict[str, str]:
-    """Return the headers that prove the author of *body*."""
+    """Return the headers that sign *body*."""
     timestamp = str(wall_s() if at_s is None else at_s)
     return {
         "webhook-id": message_id,
@@ -230,7 +230,7 @@ def signed_headers(
 
 
 def check(secret: str, headers: Mapping[str, str], body: bytes) -> str:
-    """Return the id of a message; reject one that was not signed within the last five minutes."""
+    """Return a message's id; reject a message that was not signed within the last five minutes."""
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not timestamp.isdecimal() or abs(wall_s() - int(timestamp)) > AGE_S_MAX:
         raise Refused(401, "UNSIGNED", "the timestamp is more than five minutes off")

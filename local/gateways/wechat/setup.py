@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 AUTHORIZE = "/connect/oauth2/authorize"
 AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
-"""Production URL at which WeChat's browser gets the code that links an account."""
+"""Production URL from which WeChat's browser gets the code that links an account."""
 
 PICTURE_HOST = "thirdwx.qlogo.cn"
 """Host of WeChat's user pictures."""
 
 
 class WeChatSetup(Setup):
-    """Secrets of the merchant and of the issuer, and the page's app."""
+    """Secrets of the merchant and of the token issuer, and the page's app id."""
 
     program = "gateway"
     port = 18443
@@ -31,14 +31,14 @@ class WeChatSetup(Setup):
     policies = ("wechat-js-sdk",)
 
     def simulator(self, place: Place) -> WeChat:
-        """Return the gateway of one merchant."""
+        """Return a simulated gateway for one merchant."""
         from local.gateways.wechat.simulator import WeChat
         from local.gateways.wechat.wire import GatewayKeys
 
         return WeChat(GatewayKeys.of(place.folder), place.url, place.retry_ms)
 
     def secrets(self, state_dir: Path) -> dict[str, Path]:
-        """Return the merchant, and the keys of its users' tokens."""
+        """Return the secrets of the merchant and of the token issuer."""
         return {
             "WeChatSecretArn": _merchant(state_dir),
             "WeChatIssuerSecretArn": state_dir / "issuer.json",
@@ -49,13 +49,13 @@ class WeChatSetup(Setup):
         return {"WeChatAppId": json.loads(_merchant(state_dir).read_text())["app_id"]}
 
     def page(self, parameters: Parameters, url: str = "") -> dict[str, str] | None:
-        """Return the app, and the address that identifies its users."""
+        """Return the app id, and the URL at which WeChat identifies users."""
         app_id = parameters.get("WeChatAppId")
         authorize_url = f"{url}{AUTHORIZE}" if url else AUTHORIZE_URL
         if not app_id:
             return None
         part = {"app_id": app_id, "authorize_url": authorize_url}
-        # Users may show their picture of WeChat only if its host is allowed.
+        # Users may show their WeChat picture only if its host is allowed.
         hosts = parameters.get("AvatarHosts", "").split(",")
         return part | ({"scope": "snsapi_userinfo"} if PICTURE_HOST in hosts else {})
 
@@ -63,7 +63,7 @@ class WeChatSetup(Setup):
         """Return the silent sign-in, if this API signs the tokens."""
         if not parameters.get("WeChatIssuerSecretArn") or parameters.get("PageClientId"):
             return None
-        # The issuer consists of two published files; the API signs its tokens.
+        # The API signs the tokens; the issuer URL only serves two published files.
         if not parameters.get("WeChatAppId"):
             raise StackError("users sign in by WeChat: deploy with the parameter WeChatAppId")
         return {"kind": "wechat"}

@@ -32,19 +32,19 @@ TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 SCOPES = ("snsapi_base", "snsapi_userinfo")
-NAMED = "+named"  # Suffix of a code whose user agreed to share their name.
+NAMED = "+named"  # Suffix of a code for which the user agreed to share the name.
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
 # Milliseconds until an order without an expiry expires at the provider.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
-# Lifetime of tokens and tickets, and the time before its end when new ones are issued.
+# Lifetime of tokens and tickets, and how long before expiry a new one is issued.
 LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
 ORDER_NUMBER = re.compile(r"[0-9A-Za-z_|*-]{6,32}")
 TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
 OPENID = re.compile(r"o[0-9A-Za-z_-]{27}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-# Maximum length of a body's texts; an empty text is also wrong.
+# Maximum lengths of a body's texts; an empty text is also invalid.
 TEXTS = {
     "appid": 32,
     "mchid": 32,
@@ -61,7 +61,7 @@ TEXTS = {
     **dict.fromkeys(("out_trade_no", "out_refund_no", "out_bill_no", "out_authorization_no"), 32),
 }
 TRADE_BILLS = {"ALL": ("payment", "refund"), "SUCCESS": ("payment",), "REFUND": ("refund",)}
-# Amounts in a refund's notification; queries have more.
+# Amounts in a refund notification; queries return more.
 REFUND_AMOUNTS = ("total", "refund", "payer_total", "payer_refund")
 # Maximum amount of a transfer without the payee's name.
 NAMELESS_FEN_MAX = 199_999
@@ -92,13 +92,13 @@ class WeChat(Provider):
         super().__init__(retry_ms)
         self.keys, self.base_url = keys, base_url
         self.files: dict[str, bytes] = {}
-        # Purpose of a token or ticket, with the value and its end.
+        # Value and expiry of each token or ticket, keyed by purpose.
         self.lent: dict[str, tuple[str, int]] = {}
         # Names of users who agreed to share them, keyed by access token.
         self.named: dict[str, str] = {}
 
     def user_of(self, name: str) -> str:
-        """Return the openid of the user *name*."""
+        """Return the openid for the user *name*."""
         return openid_of(self.keys.merchant.app_id, name)
 
     def routes(self) -> list[Route]:
@@ -123,7 +123,7 @@ class WeChat(Provider):
             self._served("GET", "/v3/bill/tradebill", "statement", self._trades),
             self._served("GET", "/v3/bill/fundflowbill", "statement", self._flows),
             Route("/v3/billdownload/file", self._download),
-            # A request for certificates gets this answer, because a public key replaces them.
+            # A request for certificates gets this response too, because a public key replaces them.
             self._served("GET", "/v3/{path:path}", "unknown", _unknown),
             Route("/connect/oauth2/authorize", self._authorize),
             Route("/sns/oauth2/access_token", self._login("code")),
@@ -134,7 +134,7 @@ class WeChat(Provider):
         ]
 
     def message(self, made: Made) -> Message | None:
-        """Return an event of API v3 if the merchant gave an address for it."""
+        """Return an API v3 event if the merchant gave a URL for it."""
         mch_id = self.keys.merchant.mch_id
         match made:
             case Transaction():
@@ -182,7 +182,7 @@ class WeChat(Provider):
         return Route(path, endpoint, methods=[method])
 
     async def _read(self, request: Request, action: str) -> Call:
-        """Return a request of the merchant. Raises Refused if the merchant did not sign it."""
+        """Check a request and return the call. Raises Refused if the merchant did not sign it."""
         body, query = await request.body(), request.scope["query_string"]
         target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
         self.keys.check(request.method, target, request.headers, body)
@@ -238,7 +238,7 @@ class WeChat(Provider):
 
     def _find_order(self, call: Call, _: Meeting) -> Body:
         order = get(self.gateway.orders, call.number, "ORDER_NOT_EXIST")
-        # The error names only the first payment.
+        # Like the provider, show only the first payment.
         return self._order_shown(order, next(iter(order.transactions), None))
 
     def _find_paid(self, call: Call, _: Meeting) -> Body:
@@ -262,7 +262,7 @@ class WeChat(Provider):
         return self._refund_shown(refund, "PROCESSING")
 
     def _paid_of(self, wanted: Body) -> Transaction:
-        """Return the payment of a refund, by the provider's id or by the order's number."""
+        """Return the payment to refund, found by the provider's id or by the order's number."""
         try:
             if "transaction_id" in wanted:
                 return self.gateway.find_transaction(wanted["transaction_id"])
@@ -410,7 +410,7 @@ class WeChat(Provider):
         if not statement.lines:
             raise Refused(400, "NO_STATEMENT_EXIST", "nothing happened on this day")
         content = write(statement.lines).encode()
-        # The hash belongs to the correct file, so a damaged file does not match it.
+        # The hash is that of the correct file, so a damaged file does not match.
         hash_value = sha1(content, usedforsecurity=False).hexdigest()
         if statement.is_damaged:
             content = content[: len(content) // 2]
@@ -428,14 +428,14 @@ class WeChat(Provider):
         except Refused as refused:
             refusal = json.dumps({"code": refused.code}).encode()
             return Response(refusal, refused.status, self.keys.signed(refusal), "application/json")
-        # Like the real provider, it does not sign the file itself, because the signed answer before
-        # had its hash.
+        # Like the real provider, do not sign the file: the earlier signed response contains its
+        # hash.
         return Response(content, media_type="application/octet-stream")
 
     # -- identity of a client
 
     async def _authorize(self, request: Request) -> Response:
-        """Redirect back with a code: a browser is one account, which agrees to share its name."""
+        """Redirect back with a code. Each browser is one account, which agrees to share a name."""
         given = request.query_params
         back = given.get("redirect_uri", "")
         is_known = given.get("appid") == self.keys.merchant.app_id
@@ -449,7 +449,7 @@ class WeChat(Provider):
         return answer
 
     def _login(self, code_name: str) -> Callable[[Request], Awaitable[Response]]:
-        """Return the route that exchanges a code for its user; errors have status 200."""
+        """Return the route that exchanges a code for an openid; errors have status 200."""
 
         async def endpoint(request: Request) -> Response:
             given, merchant = request.query_params, self.keys.merchant
@@ -468,7 +468,7 @@ class WeChat(Provider):
             name = code.removeprefix(CODE_PREFIX).removesuffix(NAMED)
             identity = {"openid": self.user_of(name)}
             if code_name == "js_code":
-                # A mini program's answer has the type text, although it is JSON.
+                # For mini programs, the JSON response has the content type text/plain.
                 identity |= {"session_key": secrets.token_urlsafe(16)}
                 return Response(json.dumps(identity), media_type="text/plain")
             token = secrets.token_urlsafe(32)
@@ -482,7 +482,7 @@ class WeChat(Provider):
         return endpoint
 
     async def _user_info(self, request: Request) -> JSONResponse:
-        """Return the name of a user who agreed; errors are answers with status 200."""
+        """Return the name of a user who agreed to share it; errors have status 200."""
         given = request.query_params
         name = self.named.get(given.get("access_token", ""))
         wrong = {(40001, "invalid credential"): name is None}
@@ -493,7 +493,7 @@ class WeChat(Provider):
         return JSONResponse(told)
 
     async def _refusal(self, call: Call, wrong: dict[tuple[int, str], bool]) -> JSONResponse | None:
-        """Return the error for a call outside API v3, an answer with status 200."""
+        """Return the error for a call outside API v3, with status 200, or None if none occurred."""
         meeting = self.gateway.policy.meet(self.gateway, call)
         await asyncio.sleep(meeting.wait_ms / MS_PER_S)
         busy = meeting.refusal
@@ -509,7 +509,7 @@ class WeChat(Provider):
         return None
 
     def _lend(self, name: str, what: str) -> dict[str, Any]:
-        """Return the token or ticket for *what*; it changes five minutes before its end."""
+        """Return the token or ticket for *what*; a new one is issued five minutes before expiry."""
         now_ms = self.gateway.clock.now_ms()
         value, ends_at_ms = self.lent.get(what, ("", 0))
         if ends_at_ms - now_ms < RENEWED_MS:
@@ -552,7 +552,7 @@ class WeChat(Provider):
 
 
 def openid_of(app_id: str, name: str) -> str:
-    """Return the openid of the user *name* under an app id: 28 characters, like real ones."""
+    """Return the openid of the user *name* for an app id: 28 characters, like a real openid."""
     hashed = sha256(f"openid/{app_id}/{name}".encode()).digest()
     return "o" + urlsafe_b64encode(hashed).decode()[:27]
 

@@ -21,7 +21,7 @@ FLOWS_SUMMARY = "资金流水总笔数,收入笔数,收入金额,支出笔数,�
 
 
 def trade_file(lines: Sequence[Line], names: Mapping[str, str]) -> str:
-    """Return the file of a day's payments and refunds; *names* are the merchant's columns."""
+    """Return the file with a day's payments and refunds; *names* has the merchant's columns."""
     rows = []
     for line in lines:
         row = {"交易时间": _time(line.moved_at_ms), "商品名称": "红包, 充值", **names}
@@ -39,7 +39,7 @@ def trade_file(lines: Sequence[Line], names: Mapping[str, str]) -> str:
 
 
 def flow_file(lines: Sequence[Line]) -> str:
-    """Return the file of a day's movements out of the merchant's account, and of returned money."""
+    """Return the file with a day's transfers out of the merchant's account and their returns."""
     rows = [
         {
             "记账时间": _time(line.moved_at_ms),
@@ -55,7 +55,7 @@ def flow_file(lines: Sequence[Line]) -> str:
 
 
 def _file(header: str, rows: Sequence[Mapping[str, str]], summary: str) -> str:
-    # In the summary, only the number of lines is correct.
+    # In the summary, only the number of lines is real; the amounts are zero.
     totals = _line([str(len(rows)), *["0.00"] * summary.count(",")])
     written = [_line([row.get(name, "") for name in header.split(",")]) for row in rows]
     return "".join(f"{line}\r\n" for line in (header, *written, summary, totals))

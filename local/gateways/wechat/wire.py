@@ -1,4 +1,4 @@
-"""Keys of WeChat Pay's API v3, its `WECHATPAY2-SHA256-RSA2048` signatures, and its events."""
+"""Keys, `WECHATPAY2-SHA256-RSA2048` signatures, and events of WeChat Pay's API v3."""
 
 import json
 import re
@@ -45,7 +45,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """The provider's key pair, and its data about the merchant."""
+    """The provider's key pair and merchant data."""
 
     private_key: rsa.RSAPrivateKey
     merchant: Merchant
@@ -57,13 +57,13 @@ class GatewayKeys:
     def of(cls, folder: Path) -> Self:
         """Return the keys in *folder*, and create them if they are missing.
 
-        `merchant.json` is the merchant's part, `gateway.pem` the provider's own.
+        `merchant.json` contains the merchant's part, and `gateway.pem` the provider's key.
         """
         own_file, merchant_file = folder / "gateway.pem", folder / "merchant.json"
         if not merchant_file.exists():
             own = make_private_key()
             write_secret(own_file, private_text(own))
-            # Write this file last, so that the start after an interruption creates all of them
+            # Write this file last, so that after an interruption the next start creates both files
             # again.
             write_secret(merchant_file, json.dumps(asdict(_make_merchant(own))))
         merchant = Merchant(**json.loads(merchant_file.read_text()))
@@ -83,7 +83,7 @@ class GatewayKeys:
             raise _sign_error("the Authorization header is not complete")
         serial = given["serial_no"]
         if serial not in self.certificates:
-            self._read_certificate()  # Keys of a merchant who requested a new certificate.
+            self._read_certificate()  # The merchant may have requested a new certificate.
         key = self.certificates.get(serial)
         if given["mchid"] != merchant.mch_id or key is None:
             raise _sign_error("no such merchant or certificate")
@@ -95,14 +95,15 @@ class GatewayKeys:
             key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
         except (InvalidSignature, ValueError):
             raise _sign_error("the signature does not fit") from None
-        # Without it, the provider would need a certificate to sign with, which new merchants lack.
+        # Without this key id, the provider would sign with a platform certificate, which new
+        # merchants lack.
         if headers.get("wechatpay-serial", merchant.public_key_id) != merchant.public_key_id:
             raise _sign_error("Wechatpay-Serial names no key of this gateway")
 
     def signed(
         self, body: bytes, at_s: int | None = None, key: rsa.RSAPrivateKey | None = None
     ) -> dict[str, str]:
-        """Return the headers that prove the author of *body*, an answer or a notification."""
+        """Return the headers that sign *body*, a response or a notification."""
         timestamp, nonce = str(wall_s() if at_s is None else at_s), secrets.token_hex(16)
         signed = f"{timestamp}\n{nonce}\n".encode() + body + b"\n"
         signature = (key or self.private_key).sign(signed, PKCS1v15(), SHA256())
@@ -147,7 +148,7 @@ class GatewayKeys:
         wrong_key = self.signed(body, now_s, _others_key())
         return [
             (body, wrong_key),
-            # Valid signature of another body.
+            # Signature that is valid for a different body.
             (body.replace(b'"EV-', b'"EV-9'), self.signed(body, now_s)),
             # Serial numbers that a library might fetch or fail to parse.
             (body, wrong_key | {"Wechatpay-Serial": "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"}),
@@ -158,7 +159,7 @@ class GatewayKeys:
 
 
 def rfc3339(at_ms: int) -> str:
-    """Return *at_ms* as the provider writes it: to the second, in Beijing's zone."""
+    """Return *at_ms* as the provider writes times: to the second, in Beijing's time zone."""
     return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()
 
 
