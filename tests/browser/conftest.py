@@ -1,4 +1,4 @@
-"""Users in a real browser: Chromium, and one deployed local stack for all tests here."""
+"""Users in a real browser: Chromium, and one deployed local stack that all tests here share."""
 
 import os
 import re
@@ -33,21 +33,21 @@ PACKAGES = ("chromium", "fonts-noto-cjk", "fonts-noto-color-emoji")
 PHONE: ViewportSize = {"width": 390, "height": 844}
 # WCAG 2.5.5: minimum size of a touch target.
 FINGER_PX = 44
-# WCAG 1.4.10: content fits into 320 px.
+# WCAG 1.4.10: content must fit a width of 320 px.
 NARROW: ViewportSize = {"width": 320, "height": 640}
 DESK: ViewportSize = {"width": 1280, "height": 800}
 VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]] = {
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Views to check, keyed by language. Each pair of a language, a screen and a color scheme
-occurs.
+"""Views to check, keyed by language. The views cover every pair of language, screen and color
+scheme.
 """
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
-"""Counts of outcomes in CloudWatch; functions of the tests' stack add none."""
+"""Outcome counts that the tests write to CloudWatch. The stack's functions add none."""
 
-# Cold functions on a busy machine may answer 503 several times first.
+# On a busy machine, cold functions may answer 503 several times before they succeed.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -58,7 +58,7 @@ def chromium() -> str | None:
 
 
 def _install() -> None:
-    """Install Debian's Chromium and a Chinese font, if permitted."""
+    """Install Debian's Chromium with Chinese and emoji fonts, if this process may."""
     if os.geteuid() or not shutil.which("apt-get"):
         return
     for command in (
@@ -86,7 +86,7 @@ def browser() -> Iterator[Browser]:
 
 
 class BrowserUser:
-    """User with a phone, signed in."""
+    """User with a phone, and the page that the phone shows."""
 
     def __init__(self, page: Page, context: BrowserContext, api: str, name: str) -> None:
         self.page = page
@@ -106,7 +106,7 @@ class BrowserUser:
         self.page.goto(self.api + path)
 
     def agree(self, way: str = "塞钱进红包") -> None:
-        """Tap the form's button *way*, and confirm on the sheet that opens."""
+        """Tap the button whose name starts with *way*, and confirm on the sheet that opens."""
         self.page.get_by_role("button", name=re.compile(f"^{way}")).click()
         self.page.get_by_role("dialog").get_by_role("button", name="确认").click()
 
@@ -150,7 +150,7 @@ class BrowserUser:
         assert {view: told for view, told in measured.items() if told != ([], 0)} == {}
 
     def speak(self, language: str) -> None:
-        """Choose *language*, even if the wall hides the choice."""
+        """Choose *language*, even if the wall covers the language menu."""
         self.page.locator(".tongue").select_option(language, force=True)
 
     def small_buttons(self) -> list[str]:
@@ -174,7 +174,7 @@ MakePerson = Callable[..., BrowserUser]
 
 
 class Operator:
-    """API behind the page, for a test's preparations."""
+    """Client for the API behind the page, with which tests prepare their data."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
@@ -204,7 +204,7 @@ class Operator:
         return self.as_user("operator", nickname="Operator", scope="hongbao/admin")
 
     def fund(self, sub: str, amount_fen: int = 100_000) -> None:
-        """Put money into an account; operators cannot credit themselves."""
+        """Deposit money as the treasurer, because operators cannot credit themselves."""
         treasurer = self.as_user("treasurer", scope="hongbao/admin")
         self._post(treasurer, "/admin/deposits", {"user": sub, "amount_fen": amount_fen})
 
@@ -251,7 +251,7 @@ def operator(stack: Stack) -> Iterator[Operator]:
 
 @pytest.fixture(scope="session")
 def _outcomes(stack: Stack) -> None:
-    """Count outcomes before a console is opened, because functions cache the counts for a
+    """Write the outcome counts before a console is opened, because functions cache them for a
     minute.
     """
     for outcome, count in OUTCOMES.items():
@@ -262,7 +262,7 @@ def _outcomes(stack: Stack) -> None:
 
 @pytest.fixture
 def a_person(browser: Browser, stack: Stack, _outcomes: None) -> Iterator[MakePerson]:
-    """Yield a factory of users with phones; none of their pages may throw."""
+    """Yield a factory of users with phones; the test fails if one of their pages logs an error."""
     made: list[BrowserUser] = []
 
     def make(name: str | None = "Bob", path: str | None = "/", **options: Any) -> BrowserUser:

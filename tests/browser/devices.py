@@ -45,7 +45,7 @@ LARGE_FONTS = """(() => {
   };
   setInterval(() => look(document), 50);
 })();"""
-"""Script that doubles every text's size, as the font settings of WeChat and Android can."""
+"""Script that doubles the size of all text, as font settings in WeChat and Android can."""
 
 Prepare = Callable[[BrowserContext, Page], None]
 
@@ -81,7 +81,7 @@ class Device:
 
     name: str
     script: str = ""
-    """Script that runs before every page."""
+    """Script that runs before each page's own scripts."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the browser context."""
     prepare: Prepare = _nothing

@@ -1,4 +1,4 @@
-"""Stand-ins for speech recognition: the browser's, and WeChat's JS-SDK."""
+"""Fakes of speech recognition, in the browser and in WeChat's JS-SDK."""
 
 from playwright.sync_api import Page
 

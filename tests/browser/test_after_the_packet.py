@@ -36,7 +36,7 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     bob.page.reload()
     expect(bob.page.get_by_text("已道谢 🎉")).to_be_visible()
     expect(bob.page.locator("red-packet .thanks")).to_have_count(0)
-    # The sender can also take a share, with one tap.
+    # The sender can also take a share of their own packet.
     sender.page.get_by_role("button", name="我也拆一个").click()
     coin(sender.page).click()
     state(sender.page, "opened").to_be_visible()
@@ -58,7 +58,7 @@ def test_an_opened_packet_is_a_conversation_that_the_luckiest_user_continues(
     coin(bob.page).click()
     state(bob.page, "opened").to_be_visible()
     expect(bob.page.locator("red-packet li").nth(1)).to_contain_text("新年快乐")
-    # The order is: the amount, the list, and one bar for thanks.
+    # The order from the top is the amount, the list, and one bar for thanks.
     tops = [
         box["y"]
         for place in (".amount", ".records", ".thanks")
@@ -78,7 +78,7 @@ def test_an_opened_packet_is_a_conversation_that_the_luckiest_user_continues(
     expect(bar.get_by_role("alert")).to_be_visible()
     field.fill("谢谢老板，恭喜发财")
     bob.audit_views("packet-conversation")
-    # The page shows the thanks before the API has answered.
+    # The page shows thanks before the API has stored them, so wait for the response.
     with bob.page.expect_response(f"**/packets/{packet_id}/thanks"):
         bar.get_by_role("button", name="🌹").click()
 
@@ -194,7 +194,7 @@ def test_readers_see_the_amounts_of_others_before_they_open(
     bob.page.get_by_role("button", name="我也拆一个").click()
     coin(bob.page).click()
     state(bob.page, "opened").to_be_visible()
-    # A user who watches the last claim sees the list, and so does a late reader.
+    # A user who watches during the last claim sees the list, and so does a late reader.
     stranger.page.get_by_role("button", name="看看大家的手气").click()
     operator.grab("dan-watched", packet_id, "小丹")
     expect(stranger.page.locator("red-packet .sorry")).to_have_text("手慢了，红包派完了")

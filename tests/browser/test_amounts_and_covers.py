@@ -60,7 +60,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
         "document.querySelector('red-packet').shadowRoot.querySelector('.flap img').naturalWidth"
     )
     assert width > 0
-    assert cover == [""]  # The picture's host does not see who reads which packet.
+    assert cover == [""]  # The picture's host does not learn who reads which packet.
     jo.shoot("packet-cover", full=False)
 
     # Jo and the sender see Jo's own amount; the other amount stays sealed.
@@ -125,8 +125,7 @@ def test_avatars_are_shown_and_a_missing_one_is_replaced_by_the_initial(
 
     seals = pat.page.locator("red-packet .inside .seal")
     expect(seals).to_have_count(4)
-    # The four rows are the sender's, Pat's without a picture, Nan's, and one with a missing
-    # picture.
+    # The rows show the sender, Pat without a picture, Nan, and a user whose picture is missing.
     expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
     expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
     assert set(referrers) == {""}

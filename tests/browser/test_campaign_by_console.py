@@ -28,7 +28,9 @@ IS_DRAWN = """(line, name) => {
     const isHigh = line.getBoundingClientRect().top < box.top + box.height / 2;
     return isHigh && box.height > 0 && color === wanted;
 }"""
-"""Script that returns whether a curve reaches the upper half of its box, in a variable's color."""
+"""Script that returns whether a curve reaches the upper half of its box and has the color of a CSS
+variable.
+"""
 ABOVE_THE_LIMIT_YUAN = "1,000,000.01"
 
 
@@ -109,7 +111,7 @@ def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
 
 
 def _plan_a_rain(boss: BrowserUser, operator: Operator, campaign_id: str) -> None:
-    """Plan a round within the quota, which the API lists without ids."""
+    """Plan a rain round within the quota; the API lists the round without packet ids."""
     page = boss.page
     _press(page, "预订红包雨")
     dialog = page.get_by_role("dialog")
@@ -130,7 +132,7 @@ def _rains(operator: Operator, campaign_id: str) -> list[dict[str, Any]]:
 
 
 def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
-    """Pause the campaign, which the phone shows, and resume it."""
+    """Pause the campaign, check that the phone shows this, and resume the campaign."""
     page = boss.page
     _press(page, "暂停")
     expect(page.get_by_role("dialog")).to_contain_text("用户会看到")
@@ -145,7 +147,7 @@ def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
 
 
 def _edit(boss: BrowserUser, campaign_id: str) -> None:
-    """Change texts, the end and the budget, and nothing else."""
+    """Edit only the texts, the end and the budget."""
     page = boss.page
     page.get_by_role("link", name="编辑", exact=True).click()
     expect(page.get_by_label("标题")).to_have_value(TITLE)
@@ -160,7 +162,7 @@ def _edit(boss: BrowserUser, campaign_id: str) -> None:
 
 
 def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
-    """Assert that the edit's row names three fields: a text, a time and an amount."""
+    """Assert that the row about the edit names three fields: a text, a time and an amount."""
     rows = boss.page.get_by_role("row").filter(has_text=f"修改了 活动 {campaign_id}")
     edit = rows.filter(has_text="全员开抢")
     expect(edit.locator("summary").first).to_have_text("改动 3 项")
@@ -173,7 +175,7 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
         ]
     )
     boss.audit_views("console-audit-log")
-    # Rows of new objects have all their fields, in the reader's language.
+    # Rows about new objects list all fields, in the reader's language.
     boss.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     fields = boss.page.locator("details.changes li")
     expect(fields.filter(has_text="每人每天可抽").first).to_contain_text("3")
@@ -186,7 +188,7 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
 
 
 def _upload_people(boss: BrowserUser, folder: Path) -> None:
-    """Upload a list with an invalid line; the console preselects no purpose, and asks for one."""
+    """Upload a list with an invalid line; the console preselects no purpose, but requires one."""
     page = boss.page
     file = folder / "people.csv"
     file.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")
@@ -206,7 +208,7 @@ def _upload_people(boss: BrowserUser, folder: Path) -> None:
 
 
 def _end(boss: BrowserUser) -> None:
-    """End the campaign after reading its participants and its remaining budget."""
+    """End the campaign in a dialog that shows the participants and the remaining money."""
     _press(boss.page, "立即结束")
     for fact in ("名单里的人不能参加（2 人）", "没领完的红包里最多还有"):
         expect(boss.page.get_by_role("dialog")).to_contain_text(fact)
@@ -215,7 +217,7 @@ def _end(boss: BrowserUser) -> None:
 
 
 def _check_curves(page: Page) -> None:
-    """Assert that both curves rise, because a line of zeros lies at the bottom."""
+    """Assert that both curves leave the bottom, where a line of zeros would be."""
     curves = page.locator("op-charts polyline")
     expect(curves).to_have_count(2)
     for at, color in enumerate(("--accent", "--in")):

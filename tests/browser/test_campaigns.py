@@ -58,7 +58,7 @@ def play(person: BrowserUser) -> Locator:
 
 @pytest.fixture
 def lottery(operator: Operator) -> str:
-    """Create a lottery that every user wins, and in which friends can help."""
+    """Create a lottery in which every user wins and friends can help."""
     rules = {"attempts_per_user_per_day": 2, "helps_per_user_per_day": 3}
     operator.fund("operator")
     campaign_id = plan(operator, rules=rules, passphrase="新年快乐")
@@ -123,7 +123,7 @@ def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_lists_the_win(
     kim = a_person(f"kim-{campaign_id}", f"/campaigns/{campaign_id}")
     dialog = kim.page.get_by_role("dialog", name="恭喜中奖")
 
-    # The rules are shown before the first draw.
+    # The page shows the limits before the first draw.
     expect(kim.page.get_by_text("今天还能抽 3 次 最多再中 3 次")).to_be_visible()
     kim.page.get_by_role("button", name="我的奖品").click()
     expect(kim.page.get_by_text("还没有中奖")).to_be_visible()
@@ -181,7 +181,7 @@ def test_sectors_of_a_wheel_show_their_odds_and_a_long_title_in_two_lines(
         "谢谢参与",
     ]
     assert [len(lines) - 1 for lines in texts] == [2, 2, 1]
-    # No text crosses the edges of its sector.
+    # No text crosses a sector's edges.
     widths = sectors.evaluate_all(
         "all => all.flatMap(each => [...each.querySelectorAll('text')].map(text => "
         "text.getComputedTextLength() / -text.getAttribute('y') / 2 / Math.tan(Math.PI / 6)))"
@@ -466,7 +466,7 @@ def test_a_packet_in_shards_opens_from_its_link_and_has_a_preview(
 
     assert "~" in path
     expect(sid.page.locator("red-packet .amount")).to_be_visible()
-    # Some chat apps escape the tilde.
+    # Some chat apps percent-encode the tilde.
     sid.page.goto(f"{sid.api}{path.replace('~', '%7E')}")
     expect(sid.page.locator("red-packet .amount")).to_be_visible()
     assert crawler.headers["location"] == f"/api{path}/preview"

@@ -33,7 +33,7 @@ def balance_fen(operator: Operator, sub: str) -> int:
 
 
 def _name_nobody(route: Route) -> None:
-    """Answer as the feed does before the settlement has stored a name."""
+    """Answer like the feed before the settlement stores the claimer's name."""
     told = route.fetch()
     route.fulfill(response=told, body=told.text().replace("Cid", "用户Ij9_"))
 
@@ -89,7 +89,7 @@ def test_a_packet_is_sent_shared_opened_and_verified(
     coin(cid.page).click()
     state(cid.page, "opened").to_be_visible()
     assert bens_fen + amount_fen(cid.page) == 1000
-    # The user's own row and name come first.
+    # Cid's own row comes first.
     expect(cid.page.locator("red-packet li").first).to_contain_text("Cid 我")
     expect(cid.page.locator("red-packet li").nth(1)).to_contain_text("小本")
     expect(cid.page.get_by_role("link", name="分享")).to_have_count(0)
@@ -194,7 +194,7 @@ def test_back_returns_to_the_previous_page_and_a_link_opens_its_target(
     state(gus.page, "opened").to_be_visible()
     gus.page.reload()
 
-    # After a reload, the share is still theirs, with the same text.
+    # After a reload, the page says that Gus has already claimed a share.
     expect(gus.page.get_by_text("你已领取过这个红包")).to_be_visible()
 
 
@@ -232,7 +232,7 @@ def test_a_passphrase_can_be_spoken(a_person: MakePerson, operator: Operator) ->
     ivy = a_person("Ivy", f"/packets/{packet_id}")
     expect(coin(ivy.page)).to_be_visible()
     fake_speech_recognition(ivy.page)
-    # The element looks for speech recognition when it renders.
+    # The element looks for speech recognition only while rendering.
     ivy.page.evaluate("document.querySelector('red-packet').requestUpdate()")
 
     ivy.page.get_by_role("button", name="用语音说口令").click()
@@ -428,7 +428,7 @@ def test_the_page_works_with_the_keyboard_alone(a_person: MakePerson, operator: 
     oli.page.keyboard.press("Enter")
 
     state(oli.page, "opened").to_be_visible()
-    # A screen reader continues at the amount and reads it aloud.
+    # The focus moves to the amount, so that a screen reader reads it aloud.
     expect(oli.page.locator("red-packet .amount")).to_be_focused()
     expect(oli.page.locator("red-packet [role=status]")).to_contain_text("红包已打开")
 

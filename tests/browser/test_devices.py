@@ -1,4 +1,4 @@
-"""Main tasks on hostile devices: the API stores the user's intent, and the page confirms it."""
+"""Main tasks on hostile devices: the API stores what users intended, and the page confirms it."""
 
 import re
 import time
@@ -37,7 +37,7 @@ NOTE_THE_RETURN = """
 sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "slower", nickname: "慢慢" }));
 addEventListener("pageshow", ({ persisted }) => (window.isBack = persisted));
 """
-"""Script that signs in, and records whether the page was cached for Back."""
+"""Script that signs in, and records whether the back-forward cache restored the page."""
 ALL_JOBS = ("open", "send", "rain", "draw", "wallet", "create", "deposit", "approve")
 SOME_JOBS = {
     "module-fails-once": ("send", "draw", "create"),
@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Tasks on devices that do not run all tasks."""
+"""Tasks for each device that does not run all tasks."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",
@@ -64,7 +64,7 @@ MATRIX = [(name, job) for name in WITH_ALL_JOBS for job in ALL_JOBS] + [
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """Campaigns on every device: a rain, and a lottery that every user wins."""
+    """Campaigns that all devices use: a rain, and a lottery in which every user wins."""
 
     rain: str
     lottery: str
@@ -72,7 +72,7 @@ class Games:
 
 @pytest.fixture(scope="module")
 def games(operator: Operator) -> Games:
-    """Plan campaigns that a wrong clock would misjudge: they have begun, and end within an hour."""
+    """Plan campaigns that a wrong clock would misjudge: both have begun and end within an hour."""
     operator.fund("operator")
     ago_ms = -5 * MINUTE_MS
     rules = {"title": "红包雨", "budget_fen": 10_000, "quota_per_user": 1}
@@ -84,7 +84,7 @@ def games(operator: Operator) -> Games:
 
 
 class Phone:
-    """User of a hostile device, and the API's view of them."""
+    """User of a hostile device, with clients that check the results in the API."""
 
     def __init__(
         self, device: Device, make: MakePerson, operator: Operator, stack: Stack, games: Games
@@ -98,7 +98,7 @@ class Phone:
         self.person: BrowserUser
 
     def pick_up(self, *, is_operator: bool = False) -> None:
-        """Open a browser as on the device; the user is signed in if the device remembers."""
+        """Open the device's browser. If the device remembers its user, the user is signed in."""
         device = self.device
         self.person = self._make(None, None, **{"locale": "zh-CN", **device.options})
         page = self.person.page
@@ -109,7 +109,7 @@ class Phone:
             page.add_init_script(self._remembered(is_operator=is_operator))
 
     def _remembered(self, *, is_operator: bool = False) -> str:
-        """Return the script of a tab whose user signed in before."""
+        """Return a script that makes a tab look as if its user had signed in before."""
         user = {"sub": self.sub, "nickname": self.device.nickname}
         if is_operator:
             user = {"sub": "operator", "nickname": "Operator", "scope": "hongbao/admin"}
@@ -123,7 +123,7 @@ class Phone:
         if not self.device.remembers:
             self._sign_in(is_operator=is_operator)
         shown = page.locator(seen).first
-        # The page may offer to reload itself or a module.
+        # The page may first offer to reload the page or a module.
         ways_on = page.locator(".late a, .problem button").first
         for _ in range(2):
             expect(shown.or_(ways_on).first).to_be_visible()
@@ -135,7 +135,7 @@ class Phone:
 
     @property
     def nickname(self) -> str:
-        """Name that friends see. A user without storage types it at each sign-in."""
+        """Name that friends see. Without storage, the user types a name at each sign-in."""
         return self.device.nickname if self.device.remembers else self.sub
 
     def _sign_in(self, *, is_operator: bool) -> None:
@@ -179,7 +179,7 @@ class Phone:
         return yuan.translate(str.maketrans(".,", ",."))
 
     def agree(self, *said: str) -> None:
-        """Confirm the dialog, which must contain *said*."""
+        """Confirm the dialog, which must contain all texts in *said*."""
         question = self.person.page.locator("dialog.ask")
         for text in said:
             expect(question).to_contain_text(text)
@@ -194,7 +194,7 @@ def phone(
     stack: Stack,
     games: Games,
 ) -> Iterator[Phone]:
-    """Yield the test's device, and save a last screenshot of it."""
+    """Yield the test's phone, and save a last screenshot."""
     device = DEVICES[request.param]
     made = Phone(device, a_person, operator, stack, games)
     yield made
@@ -366,14 +366,14 @@ def _yuan(fen: int) -> str:
 
 
 def _post(gateway: str, payment_id: str) -> None:
-    """Pay as a user does who scans the code."""
+    """Pay like a user who scans the code."""
     body = {"payment_id": payment_id}
     answer = httpx.post(f"{gateway}/_fake/pay", json=body, trust_env=False, timeout=30)
     assert answer.is_success, answer.text
 
 
 def _cell(device: str, job: str) -> Any:
-    """Return a test's parameters, with its position in the table that the suite prints."""
+    """Return a test's parameters, marked for the table that the suite prints."""
     return pytest.param(device, job, id=f"{device}-{job}", marks=pytest.mark.device(device, job))
 
 
@@ -436,7 +436,7 @@ def test_a_frozen_page_shows_what_happened_meanwhile_when_it_resumes(
     browser: Browser, operator: Operator, stack: Stack
 ) -> None:
     packet_id = operator.send(count=1, total_fen=100)
-    # Playwright disables the back-forward cache, because its own pages would lose events.
+    # Playwright disables the back-forward cache by default, so launch a browser that keeps it.
     keeping = browser.browser_type.launch(
         executable_path=chromium(),
         args=["--no-sandbox"],

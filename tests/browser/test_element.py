@@ -47,7 +47,7 @@ def examples(stack: Stack) -> Path:
 
 @pytest.fixture
 def visit(a_person: MakePerson, operator: Operator, examples: Path) -> Visit:
-    """Let a guest open a host's page, which this function serves."""
+    """Return a function that opens a host's page as a guest. The fixture serves the page."""
 
     def serve(route: Route) -> None:
         path = urlsplit(route.request.url).path.removeprefix("/")
@@ -125,7 +125,7 @@ def test_an_error_for_a_refused_origin_names_the_setting(visit: Visit, operator:
 
     expect(guest.page.get_by_role("strong")).to_have_text("This page may not show red packets yet")
 
-    # Our own message names the setting; Chromium's does not.
+    # Our own message names the EMBED setting; Chromium's message does not.
     own = [text for text in guest.errors if text.startswith("red-packet: ")]
     guest.errors.clear()
     assert f"make up EMBED={REFUSED}" in own[0]

@@ -31,7 +31,7 @@ def test_a_chosen_seal_and_name_are_visible_to_all_users_at_once(
     expect(sheet).to_have_count(0)
     me = operator.as_user("amy-face").get("/me").json()
     assert (me["nickname"], me["avatar_url"]) == ("艾米👩‍👧", f"{amy.api}/seals/long.svg")
-    # The list updates without another read.
+    # The list updates without another request.
     expect(amy.page.locator(".bar .name")).to_have_text("艾米👩‍👧")
     own = amy.page.locator("red-packet li").first
     expect(own).to_contain_text("艾米👩‍👧")
@@ -74,7 +74,7 @@ def test_the_own_picture_is_on_the_cover_and_in_the_list_of_friends(
     expect(guest.page.locator(".items .seal img")).to_have_attribute("src", avatar_url)
     guest.audit_views("face-home", is_strict=True)
 
-    # The sheet signs out, and the next user of the device is shown as themselves.
+    # Cleo signs out in the sheet. The page then shows the device's next user, not Cleo.
     cleo.page.get_by_role("button", name="Cleo-Face").click()
     sheet.get_by_role("button", name="退出登录").click()
     question = cleo.page.get_by_role("dialog", name="要退出登录吗？")

@@ -17,7 +17,9 @@ BAD = "新\u202e年"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Form that *fill* opens, fills and sends; the API refuses *field* in *scope*."""
+    """Form that *fill* submits with a value that the API refuses. The page shows the refusal at
+    *field*, inside the element *scope*.
+    """
 
     path: str
     field: str
@@ -27,7 +29,7 @@ class Refusal:
 
 
 def _editor(name: str, value: str) -> Callable[[BrowserUser], None]:
-    """Publish a complete campaign with one wrong value."""
+    """Return a function that fills in a campaign with a wrong *value* and publishes it."""
 
     def fill(boss: BrowserUser) -> None:
         page = boss.page
@@ -73,7 +75,7 @@ def _name(wu: BrowserUser) -> None:
 
 
 def _top_up(wu: BrowserUser) -> None:
-    """Replace the sum by 0, which the page itself never sends."""
+    """Replace the sum in the request with 0, which the page itself never sends."""
 
     def change(route: Route) -> None:
         body = json.loads(route.request.post_data or "{}") | {"amount_fen": 0}
@@ -172,7 +174,7 @@ FORMS = {
     "a rain without a sum": ("/operator/campaigns/{}", "发红包雨", "total", "请填写"),
     "a sum of a top-up": ("/wallet", "充值", "amount", "请填写"),
 }
-"""Path, button, field and Chinese note of forms that the browser refuses."""
+"""Path, button, field and Chinese message of each form that the browser refuses."""
 
 
 @pytest.mark.parametrize("case", FORMS)

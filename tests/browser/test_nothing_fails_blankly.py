@@ -1,4 +1,4 @@
-"""Screens that wait, resume or are small: each shows a message and a way to continue."""
+"""Small screens, and pages that wait or resume: each shows a message and a way to continue."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import balance_fen, coin, state
 
 LONG_NAME = "Wwww" * 8
-"""Name of 32 letters without a space, many of them the widest."""
+"""Name of 32 letters without a space; W is the widest letter."""
 LONG_GREETING = "W" * 50
 SIDEWAYS: ViewportSize = {"width": 844, "height": 390}
 ZOOMED: ViewportSize = {"width": 640, "height": 400}
@@ -46,11 +46,11 @@ OUTSIDE = """() => {
     visit(document);
     return found;
 }"""
-"""Script that returns the elements whose text ends beyond the screen's right side."""
+"""Script that returns the elements with text that extends beyond the screen's right edge."""
 
 
 def bottom_px(page: Page) -> float:
-    """Return the position of the coin's lower edge."""
+    """Return the vertical position of the coin's lower edge."""
     box = coin(page).bounding_box()
     assert box
     return box["y"] + box["height"]
@@ -216,7 +216,7 @@ def test_a_loading_view_does_not_show_that_access_is_denied(
 
 
 def _measure(person: BrowserUser, seen: str) -> dict[str, Any]:
-    """Wait for *seen*, and return the elements that are wider than the screen."""
+    """Wait for *seen*, and return the elements that extend beyond the screen, keyed by URL."""
     expect(person.page.locator(seen).first).to_be_visible()
     person.page.wait_for_timeout(300)
     wide: list[str] = person.page.evaluate(OUTSIDE)

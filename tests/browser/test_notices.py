@@ -13,11 +13,11 @@ from tests.browser.test_nothing_fails_blankly import RETURN_BY_BACK
 from tests.browser.test_rains import plan_rain
 
 SCHEDULES_S = 300
-"""Seconds within which a busy machine runs the schedules for withdrawals and refunds."""
+"""Maximum seconds until a busy machine has run the schedules for withdrawals and refunds."""
 
 
 def _unread(operator: Operator, sub: str) -> int:
-    # The rate limit may briefly refuse frequent calls.
+    # The rate limit may refuse a frequent call, which then counts as -1.
     return int(operator.as_user(sub).get("/me").json().get("unread_notices", -1))
 
 
@@ -39,7 +39,7 @@ def _withdraw(user: httpx.Client, amount_fen: int) -> str:
 
 
 def _happen(operator: Operator, sub: str) -> dict[str, str]:
-    """Create every kind of notice for *sub*; return the subject of each by its path."""
+    """Create every kind of notice for *sub*; return each notice's subject, keyed by path."""
     operator.fund(sub, 10_000)
     user = operator.as_user(sub)
     taken, ended = (operator.send(user, count=2, total_fen=fen) for fen in (888, 600))
@@ -50,7 +50,7 @@ def _happen(operator: Operator, sub: str) -> dict[str, str]:
     put_prize(operator, campaign_id, "tea", title="明前龙井")
     drawn = user.post(f"/campaigns/{campaign_id}/draws", headers={"Idempotency-Key": "notice"})
     assert drawn.json()["outcome"] == "won", drawn.text
-    # The campaign's page opens with the rain.
+    # If a campaign has a rain, the campaign's page opens with the rain.
     operator.fund("operator")
     plan_rain(operator, campaign_id, rounds=1, packets=1, total_fen=100)
     winners = f"/admin/campaigns/{campaign_id}/winners"
@@ -94,7 +94,7 @@ def test_home_counts_notices_and_each_notice_links_to_its_subject(
 
     expect(link).to_be_visible()
     nora.audit_views("notices-home", is_strict=True)
-    # Only opening the list marks notices as read.
+    # Notices count as read only after the list is opened.
     assert _unread(operator, "nora-news") == count
     link.click()
     rows = page.locator(".notices li")

@@ -1,4 +1,4 @@
-"""Operators' console in a real browser: its own page with lists, CSV and approvals."""
+"""Operators' console in a real browser: a page of its own with lists, CSV and approvals."""
 
 import csv
 import re
@@ -17,14 +17,14 @@ DESK: ViewportSize = {"width": 1200, "height": 800}
 # ApprovalFen of the local stack plus one fen.
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
 CACHED_MS = 130_000
-"""Milliseconds until refusal counts are fetched again: the lifetimes of two caches, one minute
-each. This wait is needed only if another suite read counts on the same stack.
+"""Milliseconds until refusal counts are fetched again: two caches keep them for one minute each.
+This wait is needed only if another suite read counts on the same stack.
 """
 
 
 @pytest.fixture(scope="module")
 def campaign(operator: Operator) -> str:
-    """Plan a lottery of goods; Quinn and Rosa have won one prize each."""
+    """Plan a lottery with goods in which Quinn and Rosa win one prize each."""
     campaign_id = plan(operator, title="年货节", budget_fen=50_000)
     put_prize(operator, campaign_id, "tea", title="明前龙井", total=20)
     for sub in ("quinn", "rosa"):
@@ -51,7 +51,7 @@ def test_an_operator_filters_winners_marks_a_prize_as_shipped_and_exports_the_li
     a_person: MakePerson, campaign: str, tmp_path: Path
 ) -> None:
     boss = a_person("Operator", "/", viewport=DESK)
-    # The users' page has loaded all of its files.
+    # Wait until the users' page has loaded all of its files.
     boss.page.wait_for_load_state("networkidle")
     loaded: list[str] = []
     boss.page.on("request", lambda request: loaded.append(request.url))
@@ -165,7 +165,7 @@ def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
     boss.go(f"/operator/packets/{packet_id}")
     expect(
         boss.page.get_by_role("button", name="立即结束")
-    ).to_be_visible()  # Ending the packet again has no effect.
+    ).to_be_visible()  # The button stays, because ending a packet again has no effect.
     boss.go(f"/operator/journal?subject=campaign:{campaign_id}")
     ended = _row(boss, f"提前结束了 活动 {campaign_id} 的红包 {packet_id}")
     ended.locator("summary").first.click()

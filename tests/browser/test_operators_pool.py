@@ -1,4 +1,4 @@
-"""Sign-in to the console by an operator in the stack's own user pool, on the emulator's Cognito."""
+"""Sign-in to the console as an operator in the stack's own user pool, in the emulator's Cognito."""
 
 import re
 import uuid
@@ -18,12 +18,12 @@ from tests.browser.conftest import DESK, BrowserUser, MakePerson
 EMAIL = "ann@example.com"
 PASSWORD = "Lantern-2026-night"
 ISSUER = "/pool"
-"""Path on the page's own origin that replaces the pool's host."""
+"""Path on the page's own origin under which the tests serve the pool."""
 
 
 @pytest.fixture(scope="module")
 def console(stack: Stack) -> Iterator[dict[str, str]]:
-    """Create a pool with the template's console client, and let its tokens reach /admin."""
+    """Create a pool with the template's console client, and let the pool's tokens reach /admin."""
     pool = make_pool(stack, f"console-{uuid.uuid4().hex[:8]}")
     command(stack, pool, "operator", "add", EMAIL, "--role", "treasury", "--role", "audit")
     cognito, gateway = stack.aws("cognito-idp"), stack.aws("apigatewayv2")
@@ -102,7 +102,7 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     ann.page.locator("[name=password]").fill(PASSWORD)
     ann.page.get_by_role("button", name="Sign in").click()
 
-    # The browser is back at the same list. The roles come from the groups, and the URL has no code.
+    # The browser is back at the list. The roles come from groups, and the URL contains no code.
     expect(ann.page.get_by_role("heading", name="操作日志")).to_be_visible()
     assert ann.page.url == f"{ann.api}/operator/journal"
     expect(ann.page.locator(".roles")).to_contain_text("财务和审计")
@@ -113,7 +113,7 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     kept = ann.page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert "eyJ" not in kept
 
-    # A deposit with that role is in the audit log under the operator's subject.
+    # The audit log shows a deposit with the treasury role under the operator's subject.
     links.filter(has_text="后台入账").click()
     ann.page.get_by_label("用户").fill("payee-of-ann")
     ann.page.get_by_label("金额").fill("8.88")

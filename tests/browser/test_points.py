@@ -26,7 +26,7 @@ YUAN = re.compile(r"[¥￥]|yuan|CNY|元(?!宵)|零钱|塞钱|的钱", re.IGNORE
 ABOVE_APPROVAL = 100_000_001
 WAIT_S = 60.0
 
-# All texts for readers and screen readers, including those inside elements.
+# Script that returns all visible texts and labels, including those in shadow roots.
 _TEXTS = """
 () => {
   const texts = [document.title];
@@ -60,12 +60,12 @@ def operator(stack: Stack) -> Iterator[Operator]:
 
 @pytest.fixture(scope="module")
 def _outcomes() -> None:
-    """Skip counting outcomes, which no test here reads."""
+    """Write no outcome counts, because no test here reads them."""
 
 
 @pytest.fixture(scope="module")
 def played(operator: Operator) -> dict[str, str]:
-    """Send, grab, rain, draw and request an approval; return the ids."""
+    """Send, grab, plan a rain, draw, and request an approval; return the ids."""
     operator.fund("operator", 1_000_000)
     packet_id = operator.send(split="base_double_mean", unit_fen=100, total_fen=2_000, count=3)
     for name in ("ann", "bob", "cid"):

@@ -19,7 +19,7 @@ LOOKS: list[tuple[str, str, str, ViewportSize]] = [
     ("mia", "zh-CN", "light", PHONE),
     ("ned", "en-US", "dark", DESK),
 ]
-"""Name, language, colors and screen of the players."""
+"""Name, language, colors and screen of each player."""
 
 
 def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict[str, Any]]:
@@ -36,13 +36,13 @@ def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict
 
 
 def catch(operator: Operator, sub: str, packet_id: str) -> int:
-    """Grab a share, and retry while a function starts; return its amount."""
+    """Grab a share, and retry while a function starts; return the share's amount."""
     wait_for(lambda: "amount_fen" in operator.grab(sub, packet_id), "a share")
     return int(operator.grab(sub, packet_id)["amount_fen"])
 
 
 def start_functions(operator: Operator) -> None:
-    """Let three users grab at once, so that no grab of the round waits for a function's start."""
+    """Let three users grab at once, so that no grab of the round waits for a function to start."""
     packet_id = operator.send(count=3)
     names = [f"early-{number}-{packet_id[:6].lower()}" for number in range(3)]
     with ThreadPoolExecutor(len(names)) as pool:
@@ -50,40 +50,40 @@ def start_functions(operator: Operator) -> None:
 
 
 def has_balance(operator: Operator, sub: str, fen: int) -> bool:
-    """Return whether the user *sub* has *fen*."""
+    """Return whether the user *sub* has a balance of *fen*."""
     return bool(operator.as_user(sub).get("/me").json()["balance_fen"] == fen)
 
 
 @dataclass(frozen=True)
 class Player:
-    """Player's page, and the requests that it sends."""
+    """Player's page, and the requests that the page sends."""
 
     person: BrowserUser
     asked: list[str] = field(default_factory=list)
 
     def listen(self) -> None:
-        """Note each request from now on."""
+        """Record each request from now on."""
         note = self.asked.append
         self.person.page.on("request", lambda sent: note(f"{sent.method} {sent.url}"))
 
     @property
     def tap(self) -> Locator:
-        """Return the button that hits a packet; it is there while the round lasts."""
+        """Return the button that hits a packet. It exists only during the round."""
         return self.person.page.locator(".rain-tap")
 
     def play(self) -> None:
-        """Tap all over the sky, and on the button."""
+        """Tap across the sky, and then on the button."""
         page = self.person.page
         assert page.viewport_size
         for x in range(40, page.viewport_size["width"] - 20, 80):
             page.mouse.click(x, 300)
-            # Wait for a frame, because packets move only from frame to frame.
+            # Wait for the next frame, because packets move only between frames.
             page.evaluate("() => new Promise(requestAnimationFrame)")
-        # On a slow machine, which draws few frames, all taps may miss.
+        # All taps may miss on a slow machine, because it draws few frames.
         self.hit()
 
     def hit(self) -> None:
-        """Tap on the button, which always hits, if the round is not over."""
+        """If the round is not over, tap on the button, which always hits."""
         self.tap.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
 
 
@@ -128,13 +128,13 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
             player.play()
     ended_ms = time.time() * 1000
 
-    # The server's clock began and ended the round, although all shares were claimed at once.
+    # The round began and ended by the server's clock, although all shares were claimed at once.
     assert abs(began_ms - rounds[0]["starts_at_ms"]) < 3_000
     assert abs(ended_ms - rounds[0]["ends_at_ms"]) < 3_000
     own, crowned = list[int](), list[list[str]]()
     for player in players:
         person, page = player.person, player.person.page
-        # The next round is announced.
+        # The page announces the next round.
         expect(page.locator(".countdown")).to_be_visible()
         expect(page.locator("canvas")).to_be_hidden()
         crowns = page.locator(".rain-podium").get_by_role("listitem")

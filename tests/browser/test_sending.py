@@ -27,7 +27,9 @@ LYING_PHOTO = """() => {
     pen.fillRect(100, 0, 100, 100);
     return canvas.toDataURL("image/jpeg");
 }"""
-"""Photo that a phone took while held upright: red on the left, blue on the right."""
+"""Script that returns a photo that a phone took while held upright: red on the left, blue on the
+right.
+"""
 REDNESS = """(picture, [x, y]) => {
     const canvas = document.createElement("canvas");
     const [width, height] = [picture.naturalWidth, picture.naturalHeight];
@@ -37,13 +39,13 @@ REDNESS = """(picture, [x, y]) => {
     const [red, , blue] = pen.getImageData(x * width, y * height, 1, 1).data;
     return red - blue;
 }"""
-"""Script that returns how red a position of a picture is, relative to its sides."""
+"""Script that returns how red a picture is at a position, given as fractions of its sides."""
 SCROLLED_PX = 400
 UPLOADED_WIDTH = 892
 
 
 def _choose(person: BrowserUser, label: str) -> None:
-    # The native control lies under the visible one.
+    # The visible control covers the native one, so force the check.
     person.page.get_by_label(label, exact=True).check(force=True)
 
 
@@ -56,7 +58,7 @@ def _send(person: BrowserUser, **fields: str) -> str:
 
 
 def _wait_for_taker(reader: httpx.Client, packet_id: str, name: str) -> None:
-    """Wait until a packet's list has a claimer's name, which a payout stores."""
+    """Wait until a packet's list has a claimer's name, which the payout stores."""
     wait_for(
         lambda: reader.get(f"/packets/{packet_id}").json()["claims"][0]["nickname"] == name,
         f"the name of {name}",
@@ -70,7 +72,7 @@ def _wait_for_picture(person: BrowserUser) -> None:
 
 
 def _wait_until_scrolled(person: BrowserUser) -> None:
-    # Poll from here, because the page's policy forbids wait_for_function.
+    # Poll from here, because the page's content policy forbids wait_for_function.
     for _ in range(100):
         if person.page.evaluate("scrollY") > SCROLLED_PX:
             return
@@ -118,7 +120,7 @@ def test_limits_are_shown_while_the_user_types_an_amount(
     expect(told).to_have_text("单个红包 0.01 到 200 元")
     expect(una.page.locator(".sum")).to_have_text("¥1.50")
 
-    # The user pays in the missing amount meanwhile; the form keeps its fields.
+    # The form keeps its fields while the user tops up the missing amount.
     una.page.locator("[name=amount]").fill("30")
     expect(una.page.locator(".shortage")).to_contain_text("还差 20.00 元")
     una.audit_views("send-short")
@@ -160,7 +162,7 @@ def test_the_sheet_shows_the_missing_amount_and_tops_it_up(
     expect(page.locator(".ticket")).to_contain_text("3.00")
     page.go_back()
     expect(page.locator("[name=amount]")).to_have_value("8")
-    # Nothing is sent without a new consent.
+    # Nothing is sent until the user confirms again.
     expect(sheet).to_have_count(0)
     items = operator.as_user("vic").get("/me/sent").json()["items"]
     assert [item["packet_id"] for item in items] == [sent]
@@ -349,7 +351,7 @@ def test_a_winner_can_change_the_address_until_the_goods_are_shipped(
     cal.page.get_by_role("button", name="我的奖品").click()
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")
-    # Numbers that are copied from a phone's contacts may contain such characters.
+    # Numbers copied from a phone's contacts may contain direction marks and full-width digits.
     form.get_by_label("电话").fill("\u202d１３８ 0013\u20138000\u202c")
     form.get_by_label("地址").fill("上海市世纪大道 1 号")
     cal.audit_views("address-form")

@@ -33,7 +33,7 @@ class Provider:
     page_url: str
 
     def welcome(self, person: BrowserUser, path: str) -> None:
-        """Send *person* to this provider's page."""
+        """Open *path* for *person* on the page that is configured for this provider."""
         person.api = self.page_url
         person.go(path)
 
@@ -112,7 +112,8 @@ def test_a_packet_opens_after_a_sign_in_at_the_provider(
     _log_in(ann.page, "ann")
     _agree(ann.page)
 
-    # The browser is back at the link, signed in as the provider's user. The history has no code.
+    # The browser is back at the link, signed in as the provider's user. No history entry has a
+    # code.
     state(ann.page, "ready").to_be_visible()
     assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
     expect(ann.page.get_by_role("button", name="ann Lin")).to_be_visible()
@@ -175,7 +176,7 @@ def test_going_back_from_and_to_the_provider_breaks_nothing(
     state(cat.page, "ready").to_be_visible()
 
     # Going back after the sign-in shows the provider's form. Going forward shows the packet, signed
-    # in or one tap before it.
+    # in or with the sign-in button.
     cat.page.go_back()
     cat.page.go_forward()
     signed_in = cat.page.get_by_role("button", name="cat Lin")

@@ -1,4 +1,4 @@
-"""A campaign's wall as a stage: countdown, code, names and podium on a projector."""
+"""A campaign's wall on a projector, as a stage with a countdown, a code, names and a podium."""
 
 import re
 import time
@@ -27,7 +27,7 @@ COUNTED = """() => {
         if (text && text !== counted.at(-1)) counted.push(text);
     }).observe(document, { subtree: true, childList: true, characterData: true });
 }"""
-"""Script that records each text of the timer, which a busy test would miss."""
+"""Script that records each text of the timer, because a busy test would miss some."""
 
 
 def _stage(boss: BrowserUser, name: str) -> None:
@@ -112,7 +112,7 @@ def test_the_stage_shows_names_sums_and_a_podium_but_no_operator_balances(
     assert sorted(claim["amount_fen"] for claim in feed["claims"]) == sorted(caught)
     assert "876.54" not in boss.page.locator("body").inner_text()
     _stage(boss, "stage-party")
-    # The list also counts open packets.
+    # The operators' list also counts claims of open packets.
     boss.go(f"/operator/packets?campaign_id={campaign_id}")
     expect(boss.page.locator("td[data-label='Claimed']")).to_have_text("9")
 
@@ -136,7 +136,7 @@ def test_the_stage_counts_down_to_a_round_and_through_it_and_ends_on_a_podium(
     caught = [
         catch(operator, f"stage-{number}-{campaign_id}", first["packets"][0]) for number in range(3)
     ]
-    # The timer also counts the round's seconds.
+    # During a round, the timer counts that round's seconds.
     expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:0"))
     expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
     ended_ms = time.time() * 1000

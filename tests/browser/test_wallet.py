@@ -13,7 +13,7 @@ PAID_AT = re.compile(r"/payments/([0-9a-f]{32})")
 
 
 def _pay(stack: Stack, page: Page) -> None:
-    """Pay the code on the page, as a user does who scans it."""
+    """Pay the payment whose code the page shows, like a user who scans the code."""
     page.wait_for_url(PAID_AT)
     match = PAID_AT.search(page.url)
     assert match
@@ -73,7 +73,7 @@ def test_money_is_paid_in_and_withdrawn_through_a_gateway(
     wu.page.get_by_role("link", name="钱包").click()
     expect(wu.page.locator(".balance")).to_have_text("¥8.88")
 
-    # WeChat only pays a linked account; the host's wallet pays any user.
+    # WeChat pays only users with a linked account; the host's wallet pays any user.
     form = wu.page.locator("form", has=wu.page.get_by_role("heading", name="提现"))
     amount = form.get_by_label("提现: 金额")
     _type_wrong_amounts(form)
@@ -194,7 +194,7 @@ def test_the_host_confirms_a_debit_from_the_balance_and_a_link_cannot(
     pin.page.wait_for_url("**/share")
     assert balance_fen() == 500
 
-    # A state is valid once, so a withdrawal needs another one.
+    # A state is valid only once, so the withdrawal needs another one.
     pin.go(f"/send?confirmed={asked[1]['state'][0]}")
     expect(pin.page.get_by_role("button", name="塞钱进红包")).to_be_visible()
     pin.go("/wallet")

@@ -1,4 +1,4 @@
-"""The page inside WeChat: a stand-in for WeChat's browser, and the simulated gateway."""
+"""The page inside WeChat, with a fake of WeChat's browser and the simulated gateway."""
 
 import json
 import re
@@ -42,7 +42,7 @@ _JS_SDK = """globalThis.wx = {
 
 
 def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
-    """Give the page WeChat's bridge and JS-SDK; the user agrees to all requests."""
+    """Give the page fakes of WeChat's bridge and JS-SDK. The user agrees to all requests."""
     calls: list[tuple[str, dict[str, Any]]] = []
 
     def agree(name: str, options: str) -> None:
@@ -66,7 +66,7 @@ def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, An
 
 @pytest.fixture
 def a_guest(a_person: MakePerson, stack: Stack) -> MakePerson:
-    """Create users whose phone shows the page in WeChat, or in another browser."""
+    """Return a factory of users whose phones show the page in WeChat or in another browser."""
 
     def make(path: str, *, user_agent: str = WECHAT_AGENT, **options: Any) -> BrowserUser:
         person = a_person(None, None, user_agent=user_agent, **options)
@@ -150,7 +150,7 @@ def test_wechat_gives_name_and_picture_to_users_who_consent(
     expect(sheet).to_have_count(0)
 
     assert ned.page.url == f"{ned.api}{path}"
-    # Other users see it when the API reads the profile again.
+    # Other users see the name once the API has read the profile again.
     reader = a_person("Reader", path)
     reader.page.get_by_role("button", name="看看大家的手气").click()
     row = reader.page.locator("red-packet li")
@@ -285,7 +285,7 @@ def test_money_moves_from_a_payment_to_a_shared_packet_and_to_a_withdrawal(
         eve.agree("提现 ¥5.00")
     number = made.value.json()["withdrawal_id"]
     page.evaluate("id => { globalThis.transfers = [id]; }", number)
-    stack.aws("lambda").invoke(  # Run the schedule's work at once.
+    stack.aws("lambda").invoke(  # Run the scheduled task at once.
         FunctionName=stack.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
     )
     page.get_by_role("dialog").get_by_role("button", name="完成").click()
