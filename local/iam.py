@@ -1,9 +1,9 @@
-"""IAM decision about one item in a request, for a statement with resolved values.
+"""Evaluation of an IAM statement with resolved values, for one item of a request.
 
 DynamoDB passes IAM the partition (`LeadingKeys`), the top-level attributes in a request
 (`Attributes`), the kind of data that a read returns (`Select`), and the data that a write returns
-(`ReturnValues`). A condition that begins with `ForAllValues` holds if its key is absent; one that
-begins with `ForAnyValue` does not.
+(`ReturnValues`). If the condition key is absent, a `ForAllValues` condition holds and a
+`ForAnyValue` condition does not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 @dataclass(frozen=True)
 class Access:
-    """Access to one item that a policy must allow; a read names only the projected attributes."""
+    """Access to one item that a policy must allow; a read lists only the projected attributes."""
 
     function: str
     action: str
@@ -48,7 +48,7 @@ class Access:
 
 
 def allows(statement: dict[str, Any], access: Access) -> bool:
-    """Return whether a statement allows the request; unknown conditions raise an error."""
+    """Return whether a statement allows the access; unknown conditions raise an error."""
     assert statement["Effect"] == "Allow", "this evaluator does not support Deny statements"
     resources = statement["Resource"]
     names = [resources] if isinstance(resources, str) else resources

@@ -14,7 +14,7 @@ from jwt.algorithms import RSAAlgorithm
 from local.access import AUDIENCE
 
 KEY_ID = "dev"
-# Seconds in half a day, so that a token stays valid during a whole trial.
+# Lifetime of a token in seconds: half a day, so that it stays valid during a whole trial.
 TOKEN_TTL_S = 12 * 60 * 60
 
 
@@ -27,10 +27,10 @@ class Token:
 
 
 class Issuer:
-    """Issuer *url*, which signs tokens with the key pair in *key_file*; creates a missing key pair.
+    """Issuer *url*, which signs tokens with the key pair in *key_file*, created if it is missing.
 
-    The issuer also publishes the product issuer's keys from `issuer/jwks.json` beside *key_file*
-    (`local/issuer_keys.py`), because the API trusts only one issuer.
+    The API trusts only one issuer, so this one also publishes the product issuer's keys, which
+    `local/issuer_keys.py` writes to `issuer/jwks.json` beside *key_file*.
     """
 
     def __init__(self, key_file: Path, url: str) -> None:

@@ -1,4 +1,4 @@
-"""Keeper that runs one command, and ends it when the keeper's parent process ends.
+"""Keeper that runs one command, and ends this command when the keeper's parent process ends.
 
 The parent holds the other end of the keeper's standard input and never writes to it. When the
 parent closes that end, or dies, the keeper reads end-of-file and ends the command with all

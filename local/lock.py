@@ -1,4 +1,4 @@
-"""Compiler of pinned requirements, with file hashes for Linux and macOS.
+"""Command that pins the requirements, with file hashes for Linux and macOS.
 
 make lock
 """
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from local import places
 
-# Platforms that no developer, CI job, or Lambda uses; their wheels have two thirds of all hashes.
+# Platforms that no developer, CI job, or Lambda function uses; excluding their wheels removes two
+# thirds of the hashes.
 EXCLUDED = (
     "sys_platform != 'win32'",
     *(

@@ -51,7 +51,7 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 VERSIONS = {"web/package.json": 1, "web/package-lock.json": 2, "web/element/package.json": 1}
-"""Page files that contain the version, and the number of occurrences near the beginning."""
+"""Files under web/ that contain the version, and how often it occurs near their beginning."""
 
 JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
@@ -64,10 +64,10 @@ _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
 
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
-"""Maximum columns of a line; a value that fits is written on one line."""
+"""Maximum columns of a line; a value that fits is written on a single line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""Minimum characters of a value that becomes a component; shorter values stay inline."""
+"""Minimum length of a value that becomes a component; shorter values stay inline."""
 
 _ANSWERS = (
     answer_fields,
@@ -226,7 +226,7 @@ def codes_of(operation: Operation) -> set[str]:
 
 
 def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
-    """Return an operation's declared errors, the members of its groups, and the common errors."""
+    """Return an operation's declared errors, with the members of groups, and the common errors."""
     shared: set[type[RedPacketError]] = {
         error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)
     }
@@ -239,12 +239,12 @@ def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
 
 
 def _members(error: type[RedPacketError]) -> list[type[RedPacketError]]:
-    """Return an error, or the members of a group: a base class without a code."""
+    """Return the error itself, or the members of a group, which is a base class without a code."""
     return [error] if hasattr(error, "code") else _concrete(error)
 
 
 def _concrete(base: type[RedPacketError]) -> list[type[RedPacketError]]:
-    """Return the subclasses that the product defines and that have a code."""
+    """Return all subclasses in the product that have a code."""
     ours = [kind for kind in base.__subclasses__() if kind.__module__.startswith("redpacket.")]
     below = [member for kind in ours for member in (kind, *_concrete(kind))]
     return [kind for kind in below if hasattr(kind, "code")]
@@ -296,7 +296,7 @@ def _add_field(answer: type, name: str, kind: object) -> None:
 
 
 def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON schema
-    """Inline enumerations without descriptions, because these are for developers."""
+    """Inline enumerations, without their docstrings, which are for developers."""
     if isinstance(form, list):
         return [_with_words(part, words) for part in form]
     if not isinstance(form, dict):
@@ -387,7 +387,7 @@ def document() -> Schema:
         method, path = key.replace("+}", "}").split()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, forms, responses)
     for form in forms.values():
-        # The example of a whole body belongs to the request.
+        # A whole body's example belongs to the request (see `_operation`), not to the schema.
         form.pop("example", None)
     problems = {problem_name(code): _problem(error) for code, error in errors_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
@@ -515,7 +515,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
     if operation.is_public:
         described["security"] = []
     elif operation.scopes:
-        # Any one of these scopes suffices.
+        # Any of these scopes suffices.
         described["security"] = [{"user": [scope]} for scope in operation.scopes]
         named = " or ".join(f"`{scope}`" for scope in operation.scopes)
         more = f"{more} For tokens with the scope {named}.".lstrip()
@@ -526,7 +526,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
     body, answer = types_of(operation)
     if body:
         content: Schema = {"schema": _ref(body.__name__)}
-        # Tools expect the example of a whole body in the request.
+        # Tools expect a whole body's example in the request.
         example = forms[body.__name__].get("example")
         described["requestBody"] = {
             "required": "required" in forms[body.__name__],

@@ -64,14 +64,14 @@ class Orchestration:
         self._folder = folder
         self._lock = threading.RLock()
         self._snapshots: dict[str, dict[str, Rows]] = {}
-        """Rows of all tables, keyed by export time; an increment is the difference between two."""
+        """Rows of all tables, keyed by export time; incremental exports compare two of these."""
         self._exports: dict[str, Answer] = {}
         """Export descriptions, keyed by ARN."""
         self._databases: dict[str, str] = {}
         """Export times, keyed by database."""
         self._ducks: dict[str, Duck] = {}
         self._reports: Duck | None = None
-        """Rows of the last run whose reports were read."""
+        """DuckDB with the last successful run, from which reports are read."""
         self._queries: dict[str, Found | str] = {}
         """Rows or error of each query, keyed by query id."""
 
@@ -101,7 +101,7 @@ class Orchestration:
         return {"QueryExecutionId": query_id}
 
     def get_query_execution(self, request: Answer) -> Answer:
-        """Return a query's success or error."""
+        """Return whether a query succeeded, or its error."""
         query = self._queries[request["QueryExecutionId"]]
         failed = {"State": "FAILED", "StateChangeReason": query}
         status = failed if isinstance(query, str) else {"State": "SUCCEEDED"}
@@ -118,7 +118,7 @@ class Orchestration:
 
     def _ask(self, sql: str, duck: Duck | None) -> Found:
         if external := re.search(r"^CREATE EXTERNAL TABLE .* LOCATION '(.*)'$", sql):
-            # DuckDB has already read the files.
+            # `_read` has already loaded the files.
             if external[1] not in {each["Place"] for each in self._exports.values()}:
                 raise duckdb.Error(f"no export wrote {external[1]}")
             return [()]
@@ -130,7 +130,7 @@ class Orchestration:
         return duck.named_rows(sql)
 
     def _query(self, arguments: Answer) -> Answer:
-        """Run a query like `startQueryExecution.sync`."""
+        """Run a query as `startQueryExecution.sync` does."""
         answer = self.get_query_execution(self.start_query_execution(arguments))
         if reason := answer["QueryExecution"]["Status"].get("StateChangeReason"):
             raise TaskError("States.TaskFailed", reason)
@@ -193,7 +193,7 @@ class Orchestration:
         return {"StatusCode": 200, "Payload": told}
 
     def _read(self, event: Answer) -> None:
-        """Read the exported files of a run before its queries."""
+        """Load a run's exported files before its queries run."""
         database, exported = event["database"], event["export"]
         run = Run(event["run_id"], exported["exported_at_ms"], base=exported["base"])
         folder = Path(self._folder, database)

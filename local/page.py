@@ -1,7 +1,7 @@
 """Page on the API's origin, as CloudFront serves it: files, paths, and the API under /api.
 
 Unlike on CloudFront, the API is also at the root, so a path like /packets/{id} names both a page
-and a resource. A browser that navigates there (it accepts HTML and sends no token) gets the page.
+and an API resource. A browser that navigates there (accepting HTML, without a token) gets the page.
 """
 
 import gzip
@@ -64,13 +64,13 @@ SECURITY_HEADERS: Final = {
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
 _PACKET_TEST: Final = re.compile(r"/\^(\S+)\$/\.test\(path\) && !request\.headers\[")
-# Modules for third-party pages: the element, its versioned copies, and its languages.
+# Modules for third-party pages: the custom element, its versioned copies, and its languages.
 _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Page file with its headers, plain and compressed."""
+    """File of the page with its headers, plain and compressed."""
 
     content: bytes
     packed: bytes
@@ -114,7 +114,7 @@ def _packet_path() -> re.Pattern[str]:
 
 
 def _is_crawler(scope: Scope) -> bool:
-    """Return whether a chat's crawler requests a packet, by the rule in template.yaml."""
+    """Return whether a chat app's crawler requests a packet, by the rule in template.yaml."""
     headers = Headers(scope=scope)
     return (
         _packet_path().fullmatch(scope["path"]) is not None
@@ -144,8 +144,8 @@ def with_issuer(page: ASGIApp, issuer: str) -> ASGIApp:
 
 
 def limits(parameters: Mapping[str, str]) -> dict[str, int]:
-    """Return the page's limits in fen; the template has the defaults."""
-    # Import lazily, because proxies that import this module run without this package.
+    """Return the page's limits in fen; template.yaml has the defaults."""
+    # Import lazily, because proxies that import this module run without the package `redpacket`.
     from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
 
     names = {
@@ -158,7 +158,7 @@ def limits(parameters: Mapping[str, str]) -> dict[str, int]:
 
 
 def unit(parameters: Mapping[str, str]) -> dict[str, str | int]:
-    """Return the page's unit of account; the template has the default."""
+    """Return the page's unit of account; template.yaml has the default."""
     names = {"name": "UnitName", "symbol": "UnitSymbol", "decimals": "UnitDecimals"}
     told = {key: _parameter(name, parameters) for key, name in names.items()}
     return {**told, "decimals": int(told["decimals"])}
@@ -212,6 +212,6 @@ class Page:
         try:
             file = (self._folder / path.lstrip("/")).resolve()
             is_ours = file.is_relative_to(self._folder) and file.is_file()
-        except (OSError, ValueError):  # The path cannot name a file.
+        except (OSError, ValueError):  # The path is invalid as a file name.
             return None
         return File.of(path, file.read_bytes()) if is_ours else None

@@ -26,7 +26,7 @@ UV = _VENVS / "uv" / "bin" / "uv"
 def running_stack() -> dict[str, Any]:
     """Return the stack.json of the stack that `make up` or `make run` started. Raises StackError.
 
-    REDPACKET_STATE names another stack's folder, as for the command `redpacket`.
+    As for the command `redpacket`, REDPACKET_STATE selects another stack's folder.
     """
     given = os.environ.get("REDPACKET_STATE")
     for folder in (Path(given),) if given else (STATES / "up", STATES / "run"):
@@ -38,9 +38,9 @@ def running_stack() -> dict[str, Any]:
 
 
 def cache_server() -> str:
-    """Return the path of a Valkey or Redis server: from the wheel or, failing that, from the PATH.
+    """Return the path of a Valkey or Redis server: from the wheel or, failing that, the PATH.
 
-    CACHE_SERVER names another server, for example the version of a deployment.
+    CACHE_SERVER selects another server, for example the version that a deployment uses.
     """
     if given := os.environ.get("CACHE_SERVER"):
         return given

@@ -31,13 +31,13 @@ class Ports:
 
     @classmethod
     def free(cls) -> Self:
-        """Return unused ports, for another stack on this machine."""
+        """Return unused ports, so that another stack can run on this machine."""
         return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(6)))
 
 
 def _free_port(wanted: int = 0) -> int:
     with socket.socket() as probe:
-        # Like a server, treat a port with only closing connections as free.
+        # As servers do, treat a port that has only closing connections as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, wanted))

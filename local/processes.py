@@ -1,4 +1,4 @@
-"""Programs of a stack; no program can outlive the stack."""
+"""Programs of a stack, none of which can outlive the stack."""
 
 import socket
 import subprocess
@@ -10,7 +10,7 @@ from typing import Self
 
 from local.errors import StackError
 
-# Seconds to wait for the keeper: longer than its grace period for a command that hangs.
+# Seconds to wait for the keeper: longer than the grace period that it gives a hanging command.
 STOP_TIMEOUT_S = 10.0
 # Number of log lines to show if a program fails.
 LOG_LINES_SHOWN = 15
@@ -19,7 +19,7 @@ KEEPER = Path(__file__).with_name("keeper.py")
 
 
 class Process:
-    """Program with its log file, and the keeper that ends it with this process."""
+    """Program with its log file, and the keeper that ends the program when this process ends."""
 
     def __init__(
         self,

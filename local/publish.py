@@ -2,12 +2,12 @@
 
 python -m local.publish redpacket-dev
 
-With `--staging`, the upload goes beside the public page; requests with the header
-`x-page-stage: staging` see it. A public upload keeps the previous assets, which open pages may
+With `--staging`, the upload goes beside the public page; only requests with the header
+`x-page-stage: staging` get it. A public upload keeps the previous assets, which open pages may
 still load.
 
 `aws s3 sync` cannot replace this module. It does not order uploads, so a document could reference a
-missing asset. It also needs one call for each `Cache-Control` value (see `local/page.py`).
+missing asset. It also needs a separate call for each `Cache-Control` value (see `local/page.py`).
 """
 
 import argparse
@@ -54,7 +54,7 @@ def publish(
 
 
 def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> dict[str, str]:
-    """Return the users' sign-in: with a provider, the stack's user pool, or the given issuer."""
+    """Return the users' sign-in: with a provider, the stack's user pool, or an issuer."""
     for setup in setups().values():
         if provider_auth := setup.auth(parameters):
             return provider_auth

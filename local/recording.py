@@ -1,4 +1,4 @@
-"""Recorder of docs/tour.webp, and of pictures of its scenes, on the `make up` stack.
+"""Recorder of docs/tour.webp and of a picture of each scene, on the `make up` stack.
 
 The scenes show a user who opens a packet with a sticker and says thanks, the sender's notices, a
 rain round with its podium, the console, the stage, and the proof.
@@ -42,7 +42,7 @@ Shot = tuple[float, bytes]
 
 
 class Film:
-    """Film that collects the frames of all scenes on one background."""
+    """Film that collects the frames of all scenes."""
 
     def __init__(self) -> None:
         self._frames: list[Image.Image] = []
@@ -152,7 +152,7 @@ class Stage:
         self.operator.put(path, body)
 
     def plan_round(self) -> list[str]:
-        """Plan a rain round, and return its packets."""
+        """Plan a rain round, and return the packets of the round."""
         starts_at_ms = int(time.time() * 1000) + ROUND_AHEAD_MS
         body = {"starts_at_ms": starts_at_ms, "seconds": 10, "packets": 3}
         body |= {"total_fen": 30_000, "count": 20}
@@ -181,7 +181,8 @@ def main() -> None:
     packet_id = stage.send()
     stage.plan()
     stage.grab(packet_id, CROWD[:2])
-    # Set a nickname, because the page asks users without one after their first amount.
+    # Set a nickname, because the page asks a user without a nickname for one after the first
+    # amount.
     reader = {"sub": f"bob-{uuid.uuid4().hex[:6]}", "nickname": ""}
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:

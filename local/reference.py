@@ -1,6 +1,6 @@
 """API reference: one page with openapi.json, rendered by Swagger UI.
 
-The page needs no server, because browsers can open it as a file.
+The page needs no server: a browser can open it as a file.
 """
 
 import json
@@ -33,7 +33,7 @@ def main() -> None:
     for name in _FILES:
         shutil.copy(_RENDERER / name, PAGE.parent)
     contract = json.loads((places.ROOT / "openapi.json").read_text(encoding="utf-8"))
-    # Escape the contract, so that no text in it can close the script element.
+    # Escape the contract, so that no text in the contract can close the script element.
     PAGE.write_text(_HTML % json.dumps(contract).replace("</", "<\\/"), encoding="utf-8")
     print(f"Wrote {PAGE.relative_to(places.ROOT)}: open it in a browser")
 

@@ -1,4 +1,4 @@
-"""Writer of generated tables in docs/, such as parameters, alarms, and functions."""
+"""Writer of the generated tables in docs/: parameters, alarms, functions, and others."""
 
 import ast
 import itertools
@@ -71,7 +71,7 @@ def alarms() -> str:
 
 
 def settings() -> str:
-    """Return a table of environment variables, with the functions that get them and the meaning."""
+    """Return a table of environment variables, with their functions and meanings."""
     template = read_template()
     common = template["Globals"]["Function"]["Environment"]["Variables"]
     variables = {
@@ -89,7 +89,7 @@ def settings() -> str:
 
 
 def _meanings() -> dict[str, str]:
-    """Return the docstring of each variable in the settings classes."""
+    """Return the docstring of each variable in the settings classes, keyed by variable."""
     meanings: dict[str, str] = {}
     for file in _SETTINGS_CLASSES:
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -118,7 +118,7 @@ def dependencies() -> str:
 
 
 def decisions() -> str:
-    """Return the decision index: number, title, date, and status."""
+    """Return the index of decision records: number, title, date, and status."""
     lines = ["| Number | Decision | Date | Status |", "|---|---|---|---|"]
     for file in sorted(DECISIONS.parent.glob("0*.md")):
         title, _, status = file.read_text(encoding="utf-8").splitlines()[:3]
@@ -129,7 +129,7 @@ def decisions() -> str:
 
 
 def webhooks() -> str:
-    """Return a table of the contract's events, with their meaning and the fields in `data`."""
+    """Return a table of the contract's events, with their meanings and the fields in `data`."""
     contract = json.loads((places.ROOT / "openapi.json").read_text(encoding="utf-8"))
     lines = ["| Type | Event | `data` |", "|---|---|---|"]
     for name, path in contract["webhooks"].items():

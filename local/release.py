@@ -1,9 +1,9 @@
 """Steps of `make deploy` around `sam deploy`: checks, the release stamp, and old versions.
 
-For China, the stamp step also omits conditions that CloudFormation does not support there. A
-function's alias points to a published version. SAM publishes a version only if the function's text
-in the template changes, and ignores changed values of parameters and references. Each deployment
-therefore writes its time into the built template.
+For China, the stamp step also omits the parts that CloudFormation may refuse there. A
+function's alias points to a published version. SAM publishes a version only if the function's
+definition in the template changes, and ignores changed values of parameters and references. Each
+deployment therefore writes the time into the built template.
 
 python -m local.release platform|stamp|prune dev|prod
 """
@@ -49,7 +49,7 @@ def overrides_of(stage: str, root: Path = places.ROOT) -> dict[str, str]:
 
 
 def architecture(stage: str, root: Path = places.ROOT) -> str:
-    """Return the processor in samconfig.toml or the template; for stage local, this machine's."""
+    """Return the processor from samconfig.toml or the template; for stage local, this machine's."""
     if stage == "local":
         return machine()
     chosen = overrides_of(stage, root)
@@ -78,7 +78,7 @@ NOT_IN_CHINA = frozenset(
         *("NamePool", "OperatorsInPool"),
     }
 )
-"""Conditions with resource types that China lacks; CloudFormation may refuse such a template."""
+"""Conditions of resource types that China lacks; CloudFormation may refuse them there."""
 
 
 def without(conditions: frozenset[str], part: Any) -> Any:  # noqa: ANN401 - any part of a template
@@ -111,7 +111,7 @@ VERSIONS_KEPT = 2
 
 
 def prune(stack_name: str, session: boto3.Session) -> int:
-    """Delete older versions of a stack's functions; return the number of deleted versions.
+    """Delete old versions of a stack's functions; return the number of deleted versions.
 
     SAM retains every published version, and with SnapStart each may be billed.
     """

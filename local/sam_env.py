@@ -4,7 +4,8 @@ python -m local.sam_env dev|prod|local
 
 For the local stack, the command also writes a copy of the built template with the emulator's
 endpoint and this machine's processor, because SAM passes only variables that a template declares.
-The file of variables contains keys and passwords: only the owner may read it, and Git ignores it.
+The variables file contains keys and passwords: only the owner may read the file, and Git ignores
+it.
 """
 
 import json
@@ -34,9 +35,9 @@ Variables = dict[str, dict[str, str]]
 
 ENV_FILE = places.LOCAL / "env.json"
 BUILT = places.ROOT / ".aws-sam" / "local" / "build" / "template.yaml"
-"""Template from `make build STAGE=local`. The copy is in the same folder to keep relative paths."""
+"""Template from `make build STAGE=local`. The copy beside it keeps relative paths valid."""
 TEMPLATE_FILE = BUILT.with_name("invoke.yaml")
-# Docker Desktop runs containers in a virtual machine, which reaches this machine under a name.
+# Docker Desktop runs containers in a virtual machine, where this machine has a special host name.
 _FROM_CONTAINERS = HOST if platform.system() == "Linux" else "host.docker.internal"
 
 
@@ -70,7 +71,7 @@ def read_local_variables(emulator: str) -> Variables:
         "AWS_ENDPOINT_URL": emulator,
         "AWS_REGION": REGION,
         **{name.upper(): value for name, value in CREDENTIALS.items()},
-        "AWS_SESSION_TOKEN": "",  # Never use the shell's keys.
+        "AWS_SESSION_TOKEN": "",  # Override the shell's token.
     }
     return {
         name: {key: value.replace(HOST, _FROM_CONTAINERS) for key, value in (each | own).items()}

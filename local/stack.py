@@ -39,7 +39,7 @@ from local.processes import Process, stop_all
 from local.publish import configuration
 from redpacket.platform.unit import Unit
 
-# Maximum seconds for each program to start; usually well under one, but not on a busy machine.
+# Maximum seconds for each program to start, which takes less than one on an idle machine.
 START_TIMEOUT_S = 60.0
 REGION = "us-east-1"
 FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
@@ -47,7 +47,7 @@ FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 WAIT_SCALE = 2 / 900
-"""Factor for the state machine's waits: 15 minutes become 2 seconds."""
+"""Factor that shortens the state machine's waits: 15 minutes become 2 seconds."""
 
 CACHE = "cache"
 EMULATOR = Path(__file__).with_name("emulator.py")
@@ -71,7 +71,7 @@ def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its 
 
 
 class Stack:
-    """Running stack and its state folder; the stack stops when the `with` block or process ends."""
+    """Local stack with its state folder; it stops when the `with` block or the process ends."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Stack:
         """Prepare a stack; with *hold_ms*, transactions conflict as in DynamoDB.
 
         With *hosts_page*, the stack also has the page's bucket and distribution. With *has_alarms*,
-        the stack also evaluates the alarms. The stack deploys the template and code in *sources*.
+        the stack evaluates alarms. The stack deploys the template and code in *sources*.
         """
         self._access, self._sources = access or Access(), sources
         self._providers: dict[str, str] = {}
@@ -188,7 +188,7 @@ class Stack:
             return self._clients[service]
 
     def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
-        """Set the bounds of a transaction's hold; requires a stack that was made with *hold_ms*."""
+        """Set how long transactions hold items; requires a stack created with *hold_ms*."""
         request = urllib.request.Request(
             f"http://{HOST}:{self.aws_port}{CONTROL}",
             data=json.dumps([shortest_ms, longest_ms]).encode(),
@@ -259,7 +259,7 @@ class Stack:
         self.describe()
 
     def deploy(self, sources: Path, **parameters: str) -> None:
-        """Deploy the tree *sources* over the running release; functions reload their secrets.
+        """Deploy the tree *sources* over the running release; functions then reload their secrets.
 
         *parameters* replace those of the previous deployment, and later deployments keep them.
         """
@@ -294,7 +294,7 @@ class Stack:
         self._processes.clear()
         if self._lock:
             (self.state_dir / "stack.json").unlink(missing_ok=True)
-            # Delete the files last, because deletion takes a while. Another stack may start now.
+            # Delete the files last, after another stack can start, because deletion takes a while.
             stopped = (self.state_dir / "emulator").replace(self.state_dir / STOPPED)
             self._lock.close()
             self._lock = None
@@ -309,7 +309,7 @@ class Stack:
         return f"http://{HOST}:{self.ports.orchestration}"
 
     def description(self) -> dict[str, Any]:
-        """Return the content of stack.json, which other programs need to use this stack."""
+        """Return the content of stack.json, with which other programs find this stack."""
         return {
             "api": self.api,
             "emulator": f"http://{HOST}:{self.ports.emulator}",
@@ -326,7 +326,7 @@ class Stack:
         }
 
     def ended(self) -> Process | None:
-        """Return a program that ended, or None; restart a cache that ended, without its data."""
+        """Return a program that has ended, or None; restart an ended cache without data."""
         for process in self._processes:
             if process.is_running():
                 continue
@@ -390,7 +390,7 @@ class Stack:
 
     def _start_emulator(self) -> Process:
         home = self.state_dir / "emulator"
-        # Inherit no variables, because functions would see them, unlike on AWS.
+        # Inherit no variables, because functions would see them, which they would not on AWS.
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -478,7 +478,7 @@ class Stack:
         return parameters
 
     def _own_sign_in(self) -> dict[str, Any]:
-        """Return the page's sign-in with the developer's issuer; operators sign in as usual."""
+        """Return the sign-in with the developer's issuer; operators sign in as usual."""
         if not self._access.issuer:
             return {}
         given = {"JwtIssuer": self._access.issuer, "PageClientId": "page"}
@@ -539,13 +539,14 @@ class Stack:
             "UnitDecimals": str(self.unit.decimals),
             "ShareBaseUrl": self.page,
             "EmbedOrigins": self._access.embed,
-            # These names are reserved and belong to no internet host (RFC 2606).
+            # These names are reserved, so no internet host has them (RFC 2606).
             "AvatarHosts": ",".join(AVATAR_HOSTS),
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "CallbackBaseUrl": self.api,
-            # Tests deposit as much in a day as a deployment does in months, so raise the limits.
+            # Tests deposit as much in a day as a real deployment does in months, so raise the
+            # limits.
             "ApprovalFen": "100000000,10000000000,10000000000",
             "RiskVerdicts": "true",
             # Examples and tests contain ids that no stack created, so accept the published key.
@@ -560,7 +561,7 @@ class Stack:
 
 
 def _status(url: str) -> int | None:
-    """Return the status of a GET, or None if the server does not answer yet."""
+    """Return the status of a GET request, or None if the server does not answer yet."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             status: int = answer.status

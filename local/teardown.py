@@ -1,9 +1,9 @@
-"""Deletion of a deployed stack, with resources that would block the deletion or remain after it.
+"""Deletion of a deployed stack, and of resources that would block the deletion or remain.
 
 python -m local.teardown dev|prod [--all]
 
-Tables, secrets, the log's key, and the user pool contain money and names, so the command keeps
-them. With --all, which declares that no data is real, it deletes them, too.
+By default, the command keeps the tables, secrets, the log's key, and the user pool, which may hold
+real money and names. With --all, which declares that no data is real, it deletes them.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a c
 
 
 class Teardown:
-    """Deletion of one stack, which a caller can repeat, even after the stack itself is deleted."""
+    """Deletion of one stack. A caller can retry it, even after the stack itself is deleted."""
 
     def __init__(self, stack_name: str, session: boto3.Session, say: Callable[[str], None]) -> None:
         self._stack_name = stack_name
@@ -48,7 +48,7 @@ class Teardown:
         self._resources = self._read()
 
     def run(self, *, has_all: bool) -> None:
-        """Empty resources as needed, and delete the stack; with *has_all*, also delete the rest."""
+        """Empty resources and delete the stack; with *has_all*, also delete retained resources."""
         if self._is_there:
             self._delete_stack()
         elif not has_all:
@@ -122,7 +122,7 @@ class Teardown:
                     self._say(f"deleted database {database['Name']}")
 
     def _kept(self) -> dict[str, Callable[[str], object]]:
-        """Return the deletion calls for retained resources, keyed by resource type."""
+        """Return the functions that delete retained resources, keyed by resource type."""
         tables, secrets = self._session.client("dynamodb"), self._session.client("secretsmanager")
         keys: Any = self._session.client("kms")
         pools: Any = self._session.client("cognito-idp")
@@ -138,7 +138,7 @@ class Teardown:
         }
 
     def _delete_kept(self) -> None:
-        """Delete the retained resources. Raises StackError with the names of undeleted ones."""
+        """Delete the retained resources. Raises StackError with the names of those that remain."""
         left = []
         for kind, delete in self._kept().items():
             for name in self._of(kind):

@@ -1,4 +1,4 @@
-"""Reader of template.yaml that replaces CloudFormation's short forms with values or long forms."""
+"""Reader of template.yaml that replaces short forms (such as !Ref) with values or long forms."""
 
 from copy import deepcopy
 from functools import cache

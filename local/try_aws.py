@@ -1,4 +1,4 @@
-"""Deployment of stage dev, the page, and one funded user to an empty AWS account.
+"""Trial of stage dev in an empty AWS account: the stack, the page, and one funded user.
 
 python -m local.try_aws SAM
 
@@ -64,7 +64,7 @@ class Trial:
         self.say("The user has 100.00 yuan. `make try-aws-down` removes everything.")
 
     def _check(self) -> bool:
-        """Return whether CloudFront serves this account. Raises StackError if dev cannot run."""
+        """Return whether CloudFront serves this account. Raises StackError if it can't run dev."""
         region = self.session.region_name
         if not region:
             raise StackError("no Region is given: export AWS_DEFAULT_REGION=eu-central-1")
@@ -105,7 +105,7 @@ class Trial:
         return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
 
     def _make_user(self, pool: str) -> str:
-        """Create the user, or reuse an earlier trial's user, and return a new password."""
+        """Create the user, or reuse the user of an earlier trial, and return a new password."""
         users = self._users()
         attributes = {"email": USER, "email_verified": "true", "nickname": "Ann"}
         with suppress(users.exceptions.UsernameExistsException):

@@ -38,8 +38,8 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def export_changes(folder: Path, before: Rows, after: Rows) -> int:
     """Write an incremental export of changed rows; return the number of records.
 
-    DynamoDB promises no order, so the export also has an older record for each row in *before*,
-    before or after the newest record, possibly in another file.
+    DynamoDB does not order the records. So for each row in *before*, the export also has an older
+    record, before or after the newest record, and possibly in another file.
     """
     changed = sorted(
         key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
@@ -77,7 +77,8 @@ def write_files(
         name = f"{len(files):06d}.json.gz"
         with gzip.open(data / name, "wt", compresslevel=1, encoding="utf-8") as file:
             for record in some:
-                # Only packed rows contain bytes, and no statement reads those.
+                # `default=str` is for bytes, which only packed rows contain; no statement reads
+                # packed rows.
                 file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
         files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
     (folder / "manifest-files.json").write_text(
@@ -90,10 +91,11 @@ def write_files(
 
 
 class Duck:
-    """DuckDB over the exports in a folder, which has a subfolder for each table.
+    """DuckDB database over the exports in *folder*, which has a subfolder for each table.
 
-    An incremental export has its *database* beside the database of the export *before*. With a
-    *file*, for many rows, the exports must outlive this object. Otherwise DuckDB reads them now.
+    An incremental export gets a *database* beside that of the export *before*. With a *file*, for
+    many rows, DuckDB reads the exports at each query, so they must outlive this object. Otherwise,
+    the constructor loads the exports.
     """
 
     def __init__(
@@ -128,9 +130,9 @@ class Duck:
             )
 
     def type_rows(self, run: Run) -> Duck:
-        """Convert all rows to types, like the first queries of a run."""
+        """Convert all rows to SQL types, as the first queries of a run do."""
         for name, query in images(run).items():
-            # Few rows need no second copy.
+            # For a few rows, a view is enough.
             is_copied = bool(run.base or self._file)
             self.rows(filled(name, query) if is_copied else f"CREATE VIEW {name} AS {query}")
         for name, query in rows(run).items():
@@ -138,11 +140,11 @@ class Duck:
         return self
 
     def counts(self, run: Run) -> dict[str, tuple[int, int]]:
-        """Run all checks sequentially; the state machine runs them concurrently."""
+        """Run all checks one after the other; the state machine runs them concurrently."""
         return {name: sums_of(self.rows(counted(sql))[0]) for name, sql in checks(run).items()}
 
     def rows(self, sql: str) -> Found:
-        """Return the rows of a query, with every value as text."""
+        """Return a query's rows, with every value as text."""
         return self.named_rows(sql)[1:]
 
     def named_rows(self, sql: str) -> Found:

@@ -12,10 +12,10 @@ ADMIN_SCOPE = "hongbao/admin"
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "恭喜发财"}
 # Amount in fen, enough for a hundred packets like PACKET.
 DEPOSIT_FEN = 100_000
-# Operators pay for prizes from their own account, and cannot credit themselves.
+# Operators pay for prizes from their own accounts, and cannot credit themselves.
 OPERATOR_FEN = 10_000_000
 PAYERS = "operator", "operate", "treasury"
-"""Operators that the console's sign-in offers: administrator, campaign operator, and treasury."""
+"""Operators whom the console's sign-in offers: administrator, campaign operator, and treasury."""
 
 
 def welcome(stack: Stack) -> str:
@@ -74,7 +74,7 @@ def open_chats(operator: Client) -> None:
 
 
 def _own_issuer(stack: Stack) -> str:
-    """Return the text for a stack with the developer's own issuer."""
+    """Return the welcome text for a stack with the developer's own issuer."""
     return f"""
 The page:     {stack.page}/
 The console:  {stack.page}/operator   (sign in as Operator)

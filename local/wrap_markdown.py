@@ -20,13 +20,13 @@ _FENCE = re.compile(r" *```")
 _GENERATED = re.compile(r"<!-- [\w-]+:(begin|end) -->")
 _ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) +")
 _KEPT = re.compile(r" *(?:$|[#|<>]|\[[^\]]+\]: |---$)")
-"""Pattern for the start of a line that is not part of a paragraph."""
+"""Pattern for the start of a line that does not belong to a paragraph."""
 
 _ATOM = re.compile(r"(?:(`+).+?\1(?!`)|\S)+")
 """Pattern for unbreakable text: a word, or a code span with adjacent characters."""
 
 _MARKER = re.compile(r"[-+*#>|=<~]|\d+[.)]$")
-"""Pattern for atoms that would begin a different block at the start of a line."""
+"""Pattern for atoms that would start a different block at the beginning of a line."""
 
 
 def wrapped(page: str) -> str:

@@ -1,1 +1,1 @@
-"""Host's receiver of events: it verifies signatures, drops repeats by id, and can be down."""
+"""Simulated webhook receiver: it verifies signatures, drops duplicates, and can be down."""

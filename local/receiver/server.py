@@ -1,4 +1,4 @@
-"""Receiver over HTTP: `/events/NAME` for us, `/_fake/NAME` for its controls."""
+"""Receiver over HTTP: webhooks call `/events/NAME`, and tests control it through `/_fake/NAME`."""
 
 import asyncio
 import json
@@ -18,9 +18,9 @@ SLOW_S = 3.0
 
 @dataclass
 class Receiver:
-    """Endpoint; *mode* is `ok`, `down`, `slow` or `lost`, which stores an event and answers 500.
+    """Endpoint. *mode* is `ok`, `down`, `slow`, or `lost` (store the event, but return 500).
 
-    Without a *secret* it accepts events that it cannot verify.
+    Without a *secret*, the endpoint accepts unverified events.
     """
 
     secret: str = ""
@@ -31,7 +31,7 @@ class Receiver:
     refused_count: int = 0
 
     async def take(self, request: Request) -> Response:
-        """Receive one event, as the mode requires."""
+        """Handle one event, as the mode requires."""
         body = await request.body()
         self.asked_count += 1
         if self.mode == "down":
@@ -53,7 +53,7 @@ class Receiver:
 
 
 def application() -> Starlette:
-    """Return the receivers as a web application; a new name creates one."""
+    """Return the receivers as a web application; a new name creates a receiver."""
     receivers: defaultdict[str, Receiver] = defaultdict(Receiver)
 
     async def take(request: Request) -> Response:

@@ -1,6 +1,6 @@
 """Checks of a whole ledger at rest, which only tests can load, and the list of all checks.
 
-The nightly run checks the same facts in SQL (`reconciliation/use_cases/sql/`).
+The nightly reconciliation checks the same facts in SQL (`reconciliation/use_cases/sql/`).
 """
 
 from collections import Counter, defaultdict
@@ -128,18 +128,18 @@ class PlayerDay:
 
     @property
     def draw_count(self) -> int:
-        """Return the number of the user's draws; each help lowers `attempt_count` by one."""
+        """Return the number of the user's draws. Each help has lowered `attempt_count` by one."""
         return self.attempt_count + self.help_count
 
     @property
     def numbers_sum(self) -> int:
-        """Return the sum of the user's draw numbers: 1, 2, ... without a gap."""
+        """Return the sum that the user's draw numbers (1, 2, ... without a gap) must have."""
         return self.draw_count * (self.draw_count + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Campaign window from one edit until the next."""
+    """Campaign window that applied from one edit until the next."""
 
     version: int
     starts_at_ms: int
@@ -159,7 +159,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Won unit of a prize, from the total stock or, with *day*, from that day's stock."""
+    """Won unit of a prize, counted in the total stock or, with *day*, in that day's stock."""
 
     prize_id: str
     number: int
@@ -169,7 +169,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LotteryFacts:
-    """All ledger facts about one campaign's draws; *shares* belong to cash prizes."""
+    """All ledger facts about one campaign's draws; *shares* are those of cash prizes."""
 
     campaign_id: str
     prizes: list[Prize]
@@ -192,7 +192,7 @@ class OutsideFacts:
 
     @property
     def rows(self) -> list[OutsideRow]:
-        """Return all rows that have statement lines."""
+        """Return all rows to which statement lines refer."""
         return [*self.payments, *self.returns, *self.refunds, *self.withdrawals]
 
     @property
@@ -213,7 +213,7 @@ def packet_held_fen(facts: PacketFacts) -> int:
 
 
 def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
-    """I1: wallets + *held_fen* = deposits; packets, payments, and withdrawals hold *held_fen*."""
+    """I1: wallets + *held_fen* (held by packets, payments, and withdrawals) = deposits."""
     held = held_fen + sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
     deposited = -balances_fen.get(DEPOSITS, 0)
     if held == deposited:
@@ -234,7 +234,7 @@ def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
 def check_causes(ledger_entries: Iterable[Entry], actions: Iterable[Action]) -> list[Difference]:
     """I1: each operator action that moves money has the entries of its transfer, and vice versa.
 
-    The payment of a debt has no action, because a user pays it. `check_postings` and
+    A debt payment has no action, because a user makes the payment. `check_postings` and
     `check_outside_postings` compare entries with packets, payments, and withdrawals.
     """
     moved = [transfer for action in actions if (transfer := _moved_by(action))]
@@ -276,7 +276,7 @@ def check_marks(
     ledger_entries: Iterable[Entry],
     packets: Iterable[Packet],
 ) -> list[Difference]:
-    """I1: accounts have the campaign mark exactly if operators set it and did not remove it.
+    """I1: an account has the campaign mark if and only if operators set it and did not remove it.
 
     Marked accounts pay only for campaigns, and receive no payments. The nightly run allows
     payments, because earlier releases accepted them.
@@ -316,8 +316,8 @@ def check_entries(
 ) -> list[Difference]:
     """I1: every balance is the sum of its entries, and transfers sum to zero.
 
-    `check_postings` checks the packet side of a transfer, and `check_outside_postings` the payment
-    and withdrawal side.
+    `check_postings` compares entries with packets, and `check_outside_postings` with payments and
+    withdrawals.
     """
     by_account: dict[str, int] = defaultdict(int)
     by_transfer: dict[str, int] = defaultdict(int)
@@ -412,7 +412,7 @@ def expected_outside(
 
 
 def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: transfers to and from providers have the entries that their rows imply, and no others."""
+    """I1: payments and withdrawals have the entries that their rows imply, and no others."""
     wanted = Counter(expected_outside(facts.payments, facts.refunds, facts.withdrawals))
     counts = Counter(entry for entry in posted if outside_of(entry.counterparty))
     return [
@@ -423,7 +423,7 @@ def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list
 
 
 def check_payments(facts: OutsideFacts) -> list[Difference]:
-    """I1: payment rows have the sums of their refunds and returns; ended rows have an end time."""
+    """I1: payment rows store the sums of their refunds and returns; ended rows have an end time."""
     reversed_fen: dict[str, int] = defaultdict(int)
     returned_fen: dict[str, int] = defaultdict(int)
     for refund in facts.refunds:
@@ -484,7 +484,7 @@ def check_packet_total(facts: PacketFacts) -> list[Difference]:
 
 
 def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
-    """I5: every response to a user has the stored share number and amount."""
+    """I5: every response to a user contains the stored share number and amount."""
     owned = {
         share.claimer.user_id: (share.share_no, share.amount_fen)
         for share in facts.shares
@@ -544,7 +544,7 @@ def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
 
 
 def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> list[Difference]:
-    """I8: after faults stop, claims are settled and due packets are closed within *bound_ms*."""
+    """I8: within *bound_ms*, claims are settled and due packets are closed (once faults stop)."""
     late = check_late_claims(facts.shares, now_ms, bound_ms)
     return late + check_late_close(facts.packet, now_ms, bound_ms)
 
@@ -586,7 +586,7 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
 def check_windows(
     facts: PacketFacts, windows: Iterable[Window], slack_ms: int = WINDOW_AGE_MAX_MS
 ) -> list[Difference]:
-    """I-window: each claim is within a window that its campaign had then, give or take 10 s."""
+    """I-window: each claim is within the campaign window that applied then, give or take 10 s."""
     ordered = sorted(windows, key=lambda window: window.version)
     if not ordered:
         return []
@@ -616,7 +616,7 @@ def _has_window(at_ms: int, window: Window, following: Window | None, slack_ms: 
 
 
 def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Difference]:
-    """I-window: after the sweep has moved ends, no open packet ends later than its campaign."""
+    """I-window: after the sweep has adjusted ends, no open packet ends later than its campaign."""
     if packet.status is not PacketStatus.OPEN or not windows:
         return []
     ends_at_ms = max(windows, key=lambda window: window.version).ends_at_ms
@@ -628,7 +628,7 @@ def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Differ
 
 
 def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> list[Difference]:
-    """I-window: no claim is recorded later than 10 s after its packet's end, even an early end."""
+    """I-window: no claim is recorded later than 10 s after its packet's end, early or not."""
     packet, expected = facts.packet, "before the packet ended"
     return [
         Difference(
@@ -649,7 +649,7 @@ def check_lottery(facts: LotteryFacts) -> list[Difference]:
 
 
 def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Difference]:
-    """I5: every response to a draw equals the stored draw."""
+    """I5: every response to a draw request equals the stored draw."""
     recorded = {(draw.campaign_id, draw.user_id, draw.draw_id): draw for draw in draws}
     return [
         Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(stored), str(answer))
@@ -659,7 +659,7 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
 
 
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
-    """Check that each won unit number is within stock. Numbers are unique, so wins are, too."""
+    """Check that each won unit number is within stock. As numbers are unique, so are wins."""
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
     return [
         difference
@@ -670,7 +670,7 @@ def _check_stock(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_units(facts: LotteryFacts) -> list[Difference]:
-    """Check that every win has its unit rows, and vice versa, and that no unit is won twice."""
+    """Check that wins and unit rows correspond one to one, and that no unit is won twice."""
     won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
     used = Counter(
         Unit(prize.prize_id, draw.unit_no, draw.draw_id)
@@ -748,9 +748,9 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
 
 
 def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Difference]:
-    """I6: the ledger agrees with *book*, all statement lines from the provider.
+    """I6: the ledger agrees with *book*, which has all statement lines from the provider.
 
-    A paid withdrawal has one successful transfer with its amount; other withdrawals have none.
+    A paid withdrawal has one successful transfer of the same amount; other withdrawals have none.
     Money that a provider received is credited once or refunded.
     """
     lines: Lines = defaultdict(list)

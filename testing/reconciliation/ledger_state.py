@@ -217,18 +217,18 @@ class LedgerState:
             yield "check_own_ends", claim_count if has_own_end else 0, late
 
     def windows_of(self, packet: Packet) -> list[Window]:
-        """Return the campaign windows that apply to a packet; none apply to a prize's packet."""
+        """Return the campaign windows that apply to a packet; none if it funds a prize."""
         campaign_id = packet.rules.campaign_id
         return [] if packet.rules.prize_id else self.windows.get(campaign_id or "", [])
 
 
 def any_sum(sums: YearSums) -> bool:
-    """Return whether the yearly sums of a user have any amounts."""
+    """Return whether any of a user's yearly sums is not zero."""
     return sums != YearSums()
 
 
 def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
-    """Return the differences that two reads find, because scans run while sweeps move money."""
+    """Return differences that two reads find, because sweeps move money during a scan."""
     first = read()
     if first:
         time.sleep(2)
@@ -248,8 +248,8 @@ def read_ledger_state(
     *,
     seeds: SeedKeys = PUBLISHED_SEEDS,
 ) -> LedgerState:
-    """Scan the tables with boto3's DynamoDB client or its fake. Without *campaigns_table* the state
-    has no wins, without *quotas_table* no quota counts, and without *journal_table* no actions.
+    """Scan the tables with boto3's DynamoDB client or its fake. Without *campaigns_table*, the
+    state has no wins; without *quotas_table*, no quota counts; without *journal_table*, no actions.
     """
     accounts = _accounts(scan_rows(dynamodb, accounts_table))
     share_rows = list(scan_rows(dynamodb, shares_table))
@@ -332,7 +332,7 @@ def _packets(
 def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
     counts = {}
     for row in rows:
-        if "claim_count" in row:  # Thanks rows have no count.
+        if "claim_count" in row:  # Rows for thanks have no count.
             campaign_id, user_id = row["pk"].split("#", 1)
             counts[campaign_id, user_id] = row["claim_count"]
     return counts
@@ -419,7 +419,7 @@ def scan_rows(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
 
 
 def booked_line_of(row: dict[str, Any]) -> BookedLine:
-    """Parse a stored statement line, which a check compares with its row's attributes."""
+    """Parse a stored statement line, which a check compares with a payment or withdrawal."""
     line, account = line_of(row), payment_account(row.get("of_number", ""))
     if line.kind is StatementKind.TRANSFER:
         account = withdrawal_account(withdrawal_of_transfer(line.number))

@@ -1,4 +1,4 @@
-"""Faults that the nightly run must report, one for each check in docs/invariants.md."""
+"""Faults that the nightly reconciliation must report, one for each check in docs/invariants.md."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -32,11 +32,11 @@ DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
 
 ONLY_TESTS = {"check_told", "check_told_draws"}
-"""Checks of responses to users, which no row contains."""
+"""Checks of responses to users, which are not stored."""
 
 
 class World:
-    """System with a correct row of each kind on which money depends."""
+    """System with at least one correct row of each kind on which money depends."""
 
     def __init__(self) -> None:
         self.town = PaymentSystem()
@@ -99,7 +99,7 @@ class World:
             row[column] = {"N": str(int(row.get(column, {"N": "0"})["N"]) + change)}
 
     def first(self, table: str, prefix: str, sk_prefix: str = "") -> dict[str, str]:
-        """Return the first key with both prefixes."""
+        """Return the first key that has both prefixes."""
         pk, sk = next(
             key
             for key in sorted(self.system.dynamo.tables[table])
@@ -108,7 +108,7 @@ class World:
         return {"pk": pk, "sk": sk}
 
     def night(self, after_ms: int) -> set[str]:
-        """Return the checks and rules that fail in a nightly run or in a day's statements."""
+        """Run a nightly comparison and a statement comparison; return what failed."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         result = self.system.reconcile()
@@ -133,7 +133,7 @@ class World:
 
 
 def forge_transfer(system: InMemorySystem, transfer: Transfer) -> None:
-    """Post a transfer and a copy of its request, like an attacker who can write accounts."""
+    """Post a transfer and a copy of its request, as an attacker who can write accounts could."""
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
     copy = {**ledger_keys.request_copy("0" * 32), "result_id": transfer.transfer_id}
     assert dynamo.try_transact(
@@ -146,7 +146,7 @@ def _balance(user: str) -> dict[str, str]:
 
 
 def _give_to_another(world: World) -> None:
-    """Change the user of the second claim to ann, who owns the first."""
+    """Change the user of the second claim to the user of the first."""
     packet_id = world.open.packet_id
     first, second = (world.row("shares", keys.share(packet_id, number)) for number in (1, 2))
     second["user_id"] = first["user_id"]
@@ -316,19 +316,19 @@ PLANTED: dict[str, Plant] = {
         "payments", payment_keys.withdrawn("bob", w.paid.day), "withdrawn_fen", -5_000
     ),
 }
-"""Corruption of stored rows for each check, or time that passes without a sweep.
+"""Fault for each check: a corrupted row, or time that passes without a sweep.
 
-If a name ends with a comparison, this part of the check must find the fault.
+If a key names a comparison after the check, that comparison must find the fault.
 """
 
 
 def check_of(planted: str) -> str:
-    """Return the name of the check for a key in PLANTED."""
+    """Return the name of the check in a key of PLANTED."""
     return planted.partition(": ")[0]
 
 
 BY_THE_ROW = {
-    # The Python checks of whole ledgers include these checks.
+    # `LedgerState.differences` runs these as parts of other checks.
     *("check_posted", "check_tally", "check_unit", "check_player"),
     # These checks need a time bound or the provider's book.
     *("check_settled_in_time", "check_late_claims", "check_late_close", "check_late_end"),
@@ -339,7 +339,7 @@ BY_THE_ROW = {
 NOT_IN_SQL = {
     # Audits recompute points; a daily use case compares the provider's statements.
     *("check_outcomes", "check_outside"),
-    # SQL has two separate checks for late claims and packets.
+    # SQL has separate checks for late claims and late packets.
     "check_settled_in_time",
     *ONLY_TESTS,
 }
@@ -348,20 +348,21 @@ NEEDS_A_BASE = {"check_kept"}
 """Checks that compare changed rows with the previous run."""
 
 FOUND_BY = {
-    # SQL compares balances with entries, and entries with the rows that hold money.
+    # Instead, SQL compares balances with entries, and entries with the rows that hold money.
     "check_conservation": "check_entries",
     "check_posted": "check_postings",
     "check_tally": "check_packet_total",
-    # SQL verifies only that amounts are within bounds, and cannot know earlier stock.
+    # SQL checks only that amounts are within bounds, and does not know earlier stock.
     "check_shares": "audit_packets",
     "check_unit": "audit_draws",
 }
-"""SQL checks or audits that find a fault planted for another check, keyed by that check."""
+"""SQL checks or audits that find a fault planted for a different check, keyed by that check."""
 
 
 def missed(planted: str, *, is_incremental: bool = False) -> str | None:
     """Plant a check's fault; return the nightly run's report if the run misses the fault. If
-    *is_incremental*, plant the fault after a correct night, so that only an increment has it.
+    *is_incremental*, plant the fault after a correct run, so that only an incremental export has
+    it.
     """
     check, _, what = planted.partition(": ")
     is_incremental |= check in NEEDS_A_BASE

@@ -1,8 +1,8 @@
-"""Proofs for the SQL statements of reconciliation.
+"""Proofs for the SQL statements that reconciliation runs.
 
-`make sql-parity` proves that two engines interpret each statement alike. `make sql-faults` proves
+`make sql-parity` proves that both engines interpret each statement alike. `make sql-faults` proves
 that each check finds its planted fault in a full export and in an increment. It also compares SQL
-with the Python checks on random ledgers, first clean and then forged in an increment.
+with the Python checks on random ledgers: first clean, and then with a forgery in an increment.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FORBIDDEN = {
     "a sum of bigint, which overflows in Trino": r"SUM\(CAST\([^)]*AS bigint\)",
     "an engine-specific word": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
 }
-"""Patterns of constructs that the engines interpret differently, or that stop a query."""
+"""Patterns of constructs that the engines interpret differently, or that can abort a query."""
 
 REFUSED = (
     "SELECT a / b FROM t",
@@ -87,10 +87,11 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def refusals(text: str) -> list[str]:
-    """Return the reasons why a statement is forbidden; empty if it is allowed."""
+    """Return the reasons for which a statement is forbidden; empty if it is allowed."""
     code = re.sub("'[^']*'", "''", text)
     reasons = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
-    # Only DuckDB converts the operands of `||` to text, so sqlglot writes `||` differently.
+    # Only DuckDB converts the operands of `||` to text, so sqlglot would translate `||`
+    # differently.
     plain = text.replace("||", "+")
     try:
         read = [
@@ -102,7 +103,7 @@ def refusals(text: str) -> list[str]:
 
 
 def a_ledger(seed: int) -> InMemorySystem:
-    """Return a random ledger at rest, old enough for every check."""
+    """Return a random ledger without work in progress, old enough for every check."""
     random, system = Random(seed), InMemorySystem()
     users = [f"user-{number}" for number in range(random.randint(2, 6))]
     for _ in range(random.randint(1, 5)):
@@ -135,7 +136,7 @@ def forge(system: InMemorySystem, random: Random) -> str:
 
 
 def move_entry(system: InMemorySystem, giver: str, receiver: str) -> None:
-    """Move an account's last deposit and its amount to another account."""
+    """Move an account's last deposit entry, and the amount, to another account."""
     accounts, key = system.dynamo.tables["accounts"], max(_deposits(system, giver))
     row = accounts.pop(key)
     accounts[receiver, key[1]] = {**row, "pk": {"S": receiver}}
@@ -161,7 +162,7 @@ def disagreement(seed: int) -> dict[str, Any] | None:
     booked = system.ledger_state().entries
     what = forge(system, Random(seed))
     changed = compare_history(booked, system.ledger_state().entries)
-    # No row contains responses to users (I5).
+    # Responses to users (I5) are not stored, so SQL cannot check them.
     by_python = _rules([*system.differences(), *changed]) - {"I5"}
     by_sql = _rules(system.reconcile().differences)
     if not clean and by_sql and by_python <= by_sql:

@@ -28,11 +28,11 @@ from testing.soak.troubles import Troubles
 from testing.soak.watch import Watch
 
 FIRST_RELEASE = "15ff6e46"
-"""Commit to upgrade from until the first release: the last one that broke stored rows."""
+"""Commit to upgrade from until there is a release: the last one that broke stored rows."""
 PEOPLE, NAIVE = 300, 24
 KEPT = places.LOCAL / "soak"
 SHOWN, SHOWN_ALIKE = 8, 12
-"""Shown failures of each group, and the number of equal first characters in a group."""
+"""Failures to show of each group, and how many first characters are equal within a group."""
 FEATURES = (
     *(f"packet {kind}" for kind in ("plain", "split", "two-step", "passphrase", "timed")),
     *("packet for few", "packet paid", "packet of a campaign", "rain", "claim", "thanks", "end"),
@@ -42,13 +42,13 @@ FEATURES = (
     *("approval", "campaign edit", "repeat", "seal of another release", "row put back"),
     "name that a restore lost",
 )
-"""Features that a soak must use at least once."""
+"""Features that a soak must exercise at least once."""
 FAULTS = ("cache killed", "functions killed", "upgrade", "keys rotated", "tables restored")
 CONTROLS = ("forgets keys", "no sequence")
 
 
 def checkout(commit: str, folder: Path) -> Path:
-    """Write the tree of a commit into *folder*."""
+    """Write a commit's source tree into *folder*."""
     folder.mkdir()
     archive = subprocess.run(
         ["git", "archive", commit], cwd=places.ROOT, capture_output=True, check=True
@@ -58,7 +58,7 @@ def checkout(commit: str, folder: Path) -> Path:
 
 
 def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, Agreement]:
-    """Run a soak, and return its record."""
+    """Run a soak, and return its record and its final comparison."""
     old, watch, chance = checkout(commit, folder / "previous"), Watch(), random.Random(seed)
     with Building(say, folder / "build.log") as building:
         building.finish()  # before the crowd acts
@@ -97,7 +97,7 @@ def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, A
 
 
 def keep(stack: Stack, folder: Path) -> None:
-    """Keep the logs and the rows of a failed soak."""
+    """Keep the logs and table rows of a failed soak."""
     shutil.rmtree(KEPT, ignore_errors=True)
     shutil.copytree(folder / "state" / "logs", KEPT)
     for name, table in stack.outputs.items():
@@ -118,7 +118,7 @@ def _write_lines(name: str, rows: Iterable[Any]) -> None:
 
 
 def disturb(troubles: Troubles, chance: random.Random, seconds: float) -> None:
-    """Inject one fault after another for some seconds."""
+    """Inject one fault after another for the given seconds."""
     ends_at = time.monotonic() + seconds
     while (left_s := ends_at - time.monotonic()) > 0:
         time.sleep(min(left_s, chance.uniform(2, 20)))
@@ -127,7 +127,7 @@ def disturb(troubles: Troubles, chance: random.Random, seconds: float) -> None:
 
 
 def main() -> int:
-    """Run a soak, and fail if anything differs or was not tried."""
+    """Run a soak, and fail if anything differs or was not exercised."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1)

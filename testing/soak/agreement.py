@@ -1,4 +1,4 @@
-"""Final comparison of a soak: pages, ledger, providers' books, mirror and reports agree."""
+"""Final comparison of a soak: pages, ledger, providers' books, mirror and reports must agree."""
 
 import time
 from collections import Counter
@@ -20,13 +20,13 @@ from testing.soak.watch import Caller
 
 TABLES = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
 REST_S = 480
-"""Seconds until all work ends: a killed function's messages are hidden for up to 360 s."""
+"""Maximum seconds until all work ends: messages stay in flight for up to 360 s."""
 PLACES = "", "Delayed", "NotVisible"
 """Suffixes of the queue attributes that count messages."""
 FINAL = {"paid", "failed", "cancelled"}
-"""States of withdrawals that never change."""
+"""Final states of withdrawals."""
 FUNDED = {"closed", "emptied"}
-"""States of an ended packet whose sum was spent; a packet may be `emptied` before its end."""
+"""States of a packet whose shares are all claimed or refunded."""
 MUST_SEE = (
     "check_conservation",
     "check_entries",
@@ -41,13 +41,13 @@ MUST_SEE = (
 
 
 class Agreement:
-    """Checks of one stack after its crowd has stopped."""
+    """Checks of a stack after the crowd has stopped."""
 
     def __init__(self, crowd: Crowd, troubles: Troubles) -> None:
         self.crowd, self.troubles, self.watch = crowd, troubles, crowd.watch
         self.seen: Counter[str] = Counter()
         self.naive: Counter[str] = Counter()
-        """Number of differences that each naive control caused."""
+        """Number of differences that each naive control caused, as it must."""
         self._pages: dict[str, dict[str, Any]] = {}
 
     def check(self) -> None:
@@ -112,7 +112,7 @@ class Agreement:
             self.watch.violated(f"not ended: {name}")
 
     def _queued(self) -> dict[str, int]:
-        """Return the number of messages in queues, including delayed, hidden and dead ones."""
+        """Return the number of messages in each queue or DLQ, delayed and in flight included."""
         sqs, queued = self.crowd.stack.aws("sqs"), Counter[str]()
         for name, url in self.crowd.stack.outputs.items():
             if name.endswith(("QueueUrl", "DlqUrl")):
@@ -121,7 +121,7 @@ class Agreement:
         return dict(+queued)
 
     def _ends_withdrawal(self, person: Person, number: str) -> bool:
-        """Confirm a withdrawal that waits for it; return whether it has ended."""
+        """Confirm a withdrawal that awaits confirmation; return whether it has ended."""
         status = expect(person.call.ask("GET", f"/me/withdrawals/{number}"))["status"]
         if status == "awaiting_confirmation":
             channel, _ = person.withdrawals[number]
@@ -129,7 +129,7 @@ class Agreement:
         return status in FINAL
 
     def _ends_payment(self, person: Person, number: str) -> bool:
-        """Return whether a payment has arrived; if not, let the provider repeat its notice."""
+        """Return whether a payment has arrived; if not, let the provider notify us again."""
         status = expect(person.call.ask("GET", f"/me/payments/{number}"))["status"]
         if status in {"paid", "refunded"}:
             return True
@@ -137,7 +137,7 @@ class Agreement:
         return False
 
     def _ends_packet(self, packet: Packet) -> bool:
-        """End a user's packet; return whether it has ended. An end reveals the seed."""
+        """End a user's packet; return whether it has ended, which makes the proof available."""
         page, caller = f"/packets/{packet.packet_id}", self._reader(packet)
         status = expect(caller.ask("GET", page))["status"]
         if status in {"open", "unpaid"} and packet.sender:
@@ -150,7 +150,7 @@ class Agreement:
     # ---------------------------------------------------------------- users' pages
 
     def _read_packets(self) -> None:
-        """Compare the record page of every packet with the answers to its claimers."""
+        """Compare the record page of every packet with the API's answers to the claimers."""
         for packet in self.crowd.live:
             page = expect(self._reader(packet).ask("GET", f"/packets/{packet.packet_id}"))
             self._pages[packet.packet_id] = page
@@ -166,7 +166,7 @@ class Agreement:
                 self.watch.violated(f"{packet.packet_id} has another sum than {packet.total_fen}")
 
     def _expected_fen(self, person: Person, books: dict[str, int]) -> int:
-        """Return the balance that follows from the user's answers and the providers' books."""
+        """Return the balance that the API's answers and the providers' books imply."""
         packets = [packet for packet in person.sent if self._is_funded(packet)]
         spent_fen = sum(sum(fen for _, fen in packet.claims.values()) for packet in packets)
         moved_fen = sum(books.get(number, 0) for number in [*person.payments, *person.withdrawals])
@@ -177,7 +177,7 @@ class Agreement:
         return self._pages[packet.packet_id]["status"] in FUNDED
 
     def _shown_fen(self, person: Person) -> int:
-        """Return the balance of the user's page, which must be the sum of their transfers."""
+        """Return the balance on the user's page, which must be the sum of the user's transfers."""
         me = expect(person.call.ask("GET", "/me"))
         if me["nickname"] != person.nickname:
             self.watch.violated(f"{person.name} is called {me['nickname']}, not {person.nickname}")
@@ -206,7 +206,7 @@ class Agreement:
                     books[number] = books.get(number, 0) - transfer["amount_fen"]
         for person in self.crowd.people:
             for number in person.payments:
-                # A packet that ended before its payment began has none.
+                # If the packet ended before the payment began, there is no payment.
                 told = person.call.ask("GET", f"/me/payments/{number}").json()
                 self._same(
                     f"payment {number}",
@@ -224,11 +224,12 @@ class Agreement:
             self.watch.violated(f"{name}: {ours} here, {theirs} outside")
 
     def _check_mirror(self, shown: dict[str, int]) -> None:
-        """Compare the webhook's mirror with the pages; a mirror without sequences must differ."""
+        """Compare the mirror with the pages; a mirror that ignores sequences must differ."""
         events = self.troubles.mirror.events()
         self.seen["events"] = len(events)
         moved = mirrored.balances(events)
-        # No event reports money that is held for withdrawals, and naive users made unknown ones.
+        # Skip naive users: their retries made withdrawals that the crowd does not know, and no
+        # event reports money that is held for withdrawals.
         for person in self.crowd.people[len(self.crowd.naive) :]:
             self._same(
                 f"mirror {person.name}",
@@ -280,7 +281,7 @@ class Agreement:
             self.watch.violated(str(difference))
 
     def _check_reports(self) -> None:
-        """Reconcile, and compare the reports with the answers to users."""
+        """Run a reconciliation, and compare the reports with the API's answers to users."""
         told = self.troubles.cli("reconcile")
         if told["differences"]:
             self.watch.violated(f"reconciliation: {told['differences']}")

@@ -19,11 +19,11 @@ PHRASE = "恭喜发财"
 FUNDS_FEN, OPERATORS_FEN, BUDGET_FEN = 20_000, 50_000_000, 20_000_000
 ABOVE_APPROVAL_FEN = 100_000_100
 REPEATS = 0.1
-"""Fraction of requests that a user repeats with the same key."""
+"""Fraction of successful requests that a user repeats with the same key."""
 CANCELS, WELL_SAID, LARGE = 0.3, 0.8, 0.2
 HOUR_MS = 3_600_000
 RAIN_EVERY_S = 60.0
-"""Seconds between two rains: the API refuses more than 20 rounds within 15 minutes."""
+"""Seconds between two rains: the API rejects more than 20 rounds within 15 minutes."""
 PROVIDERS = ("wechat", "host")
 LOTTERY: dict[str, dict[str, Any]] = {
     "cup": {"title": "杯子", "kind": "goods", "weight": 2, "total": 5_000},
@@ -37,14 +37,14 @@ SPLITS: tuple[dict[str, Any], ...] = (
     {"split": "double_mean_live"},
 )
 OLD_RELEASE = (httpx.codes.NOT_FOUND, "Not Found")
-"""Answer of the gateway for a route that the deployed release does not have."""
+"""API Gateway's answer for a route that the deployed release does not have."""
 WRONG = {"internal_error", "invalid_request", "unauthorized", "packet_not_found", "no JSON"}
-"""Problem codes that no request of the crowd may get."""
+"""Problem codes that the crowd's requests must never get."""
 
 
 @dataclass
 class Packet:
-    """A packet that the crowd knows, with the claims in the answers."""
+    """A packet that the crowd knows, with the claims that the API confirmed."""
 
     packet_id: str
     sender: "Person | None"
@@ -56,7 +56,7 @@ class Packet:
 
 @dataclass(eq=False)
 class Person:
-    """A user, and the API's answers to them."""
+    """A user, and what the API has answered to this user."""
 
     name: str
     token: str
@@ -76,7 +76,7 @@ class Person:
 
 
 class Crowd:
-    """People of one stack, and the threads that act for them."""
+    """Users of one stack, and the threads that act for them."""
 
     def __init__(self, stack: Stack, watch: Watch, seed: int, count: int, naive: int) -> None:
         self.stack, self.watch, self.seed = stack, watch, seed
@@ -87,14 +87,14 @@ class Crowd:
         )
         self.people = [self._person(f"soak-{number:03}") for number in range(count)]
         self.naive = self.people[:naive]
-        """Control: users who repeat requests under new keys, so they must get wrong balances."""
+        """Control: users who repeat requests under new keys, which must lead to wrong balances."""
         for person in self.naive:
             person.call.is_forgetful = True
         self.live: list[Packet] = []
         self.profiles, self.rains = threading.Lock(), threading.Lock()
         self.next_rain_at = 0.0
         self.waiting: dict[str, Person] = {}
-        """Pages of withdrawals and payments that waited during an upgrade."""
+        """Users who started a withdrawal or payment that an upgrade delayed, keyed by its page."""
         self._is_over = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -108,7 +108,7 @@ class Crowd:
     # ---------------------------------------------------------------- life
 
     def begin(self) -> None:
-        """Give everybody money, create the campaign, and start the threads."""
+        """Give all users money, create the campaign, and start the threads."""
         for name in ("boss", "till"):
             giver = self.treasurer if name == "boss" else self.operator
             giver.ask("POST", "/admin/deposits", {"user": name, "amount_fen": OPERATORS_FEN}, name)
@@ -127,7 +127,7 @@ class Crowd:
             thread.start()
 
     def end(self) -> None:
-        """Stop the threads once their requests are answered."""
+        """Stop each thread once its request is answered."""
         self._is_over.set()
         for thread in self._threads:
             thread.join()
@@ -181,11 +181,11 @@ class Crowd:
             person.is_bound = True
 
     def outside(self, channel: str, control: str, body: dict[str, Any]) -> bool:
-        """Act at a provider like its users; return whether it worked."""
+        """Act at a provider as its users do; return whether the provider accepted it."""
         try:
             return self.providers[channel].post(f"/_fake/{control}", json=body).is_success
         except httpx.TransportError:
-            return False  # it is frozen
+            return False  # the provider is frozen
 
     # ---------------------------------------------------------------- operators
 
@@ -217,7 +217,7 @@ class Crowd:
         self.told(self.operator.ask("PUT", f"/admin/campaigns/{CAMPAIGN}", body), "campaign edit")
 
     seed_ms = time.time_ns() // 1_000_000 - 1_000
-    """Start of the campaign in ms, which no edit changes."""
+    """Start of the campaign in milliseconds, which no edit changes."""
 
 
 def expect(answer: httpx.Response) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def expect(answer: httpx.Response) -> dict[str, Any]:
 
 
 def send(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Send a packet of any kind from the balance or by a payment."""
+    """Send a packet of any kind, funded from the balance or by a payment."""
     kind = chance.choice(("plain", "split", "two-step", "passphrase", "timed", "for few", "paid"))
     body: dict[str, Any] = {"kind": "lucky", "total_fen": chance.randrange(300, 900), "count": 3}
     starts_at = time.time() + 3 if kind == "timed" else 0.0
@@ -255,7 +255,7 @@ def send(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def send_of_campaign(crowd: Crowd, _: Person, chance: random.Random) -> None:
-    """Let the operator send a packet of the campaign."""
+    """Let the operator send a packet in the campaign."""
     body = {"kind": "lucky", "total_fen": 800, "count": 8, "campaign_id": CAMPAIGN}
     body["expires_in_s"] = chance.randrange(15, 60)
     answer = crowd.operator.ask("POST", "/admin/packets", body, uuid.uuid4().hex)
@@ -264,11 +264,11 @@ def send_of_campaign(crowd: Crowd, _: Person, chance: random.Random) -> None:
 
 
 def plan_rain(crowd: Crowd, person: Person, _: random.Random) -> None:
-    """Let the operator plan a rain, whose packets users find before it begins."""
+    """Let the operator plan a rain round; users find the packets before the round begins."""
     with crowd.rains:
         if time.time() < crowd.next_rain_at:
             return
-        starts_at = time.time() + 20  # repeats are late on a loaded machine
+        starts_at = time.time() + 20  # on a loaded machine, a repeated request is late
         crowd.next_rain_at = time.time() + RAIN_EVERY_S
     body = {"starts_at_ms": int(starts_at * 1000), "seconds": 20, "packets": 2}
     body |= {"total_fen": 2_000, "count": 20}
@@ -319,7 +319,7 @@ def end_packet(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def draw(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Draw once, unless the user is naive; cash arrives like a claim."""
+    """Draw once, unless the user is naive; a cash prize is credited as a claim is."""
     if person in crowd.naive:
         return
     if told := crowd.once(person, f"/campaigns/{CAMPAIGN}/draws", {}, chance, "draw_id"):
@@ -356,9 +356,9 @@ def pay_outside(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def refund_outside(crowd: Crowd, person: Person, _: random.Random) -> None:
-    """Let the provider's console refund a part of the last payment that has been credited.
+    """Refund part of the last credited payment through the provider's console.
 
-    A payment that is refunded before its credit waits for an operator instead.
+    A payment that is refunded before it is credited would wait for an operator.
     """
     for payment_id, (channel, amount_fen) in reversed(list(person.payments.items())):
         told = person.call.ask("GET", f"/me/payments/{payment_id}")
@@ -381,7 +381,7 @@ def withdraw(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def finish_withdrawal(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Confirm a withdrawal at the provider, or cancel it here."""
+    """Confirm a withdrawal at the provider, or cancel it through the API."""
     if person.withdrawals:
         number, (channel, _) = chance.choice(list(person.withdrawals.items()))
         is_waiting = any(page.endswith(number) for page in crowd.waiting)
@@ -392,7 +392,7 @@ def finish_withdrawal(crowd: Crowd, person: Person, chance: random.Random) -> No
 
 
 def rename(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Change the nickname, unless profiles are being restored."""
+    """Change the nickname, unless a restoration of profiles is in progress."""
     if crowd.profiles.acquire(blocking=False):
         try:
             name = f"{person.name}-{chance.randrange(1_000)}"
@@ -404,7 +404,7 @@ def rename(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def read(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Read the API like the page."""
+    """Read from the API what the page reads."""
     paths = ["/me", "/me/sent", "/me/received", "/me/transfers", f"/campaigns/{CAMPAIGN}"]
     paths += [f"/packets/{packet_id}" for packet_id in list(person.taken)[-3:]]
     path = chance.choice([*paths, "/me/notices"])
@@ -441,4 +441,4 @@ ACTIONS: dict[Callable[[Crowd, Person, random.Random], None], int] = {
     deposit: 2,
     edit: 1,
 }
-"""Actions of users, by frequency."""
+"""Actions of users, with their relative frequencies."""

@@ -1,4 +1,4 @@
-"""Host's mirror of balances and packets from events, as docs/reference/webhooks.md describes."""
+"""Host's mirror of balances and packets, built from events (docs/reference/webhooks.md)."""
 
 from collections import defaultdict
 from typing import Any
@@ -18,7 +18,7 @@ EVENTS = [
 
 
 class Mirror:
-    """A webhook, and the events of its receiver."""
+    """A webhook, and the events that its receiver got."""
 
     def __init__(self, stack: Stack, crowd: Crowd) -> None:
         self._stack, self._operator = stack, crowd.operator
@@ -34,7 +34,7 @@ class Mirror:
                 receiver.put(f"/_fake/{WEBHOOK}", json={"secret": secret})
 
     def is_drained(self) -> bool:
-        """Return whether no delivery waits."""
+        """Return whether no delivery is waiting."""
         return bool(expect(self._operator.ask("GET", self._path))["waiting_count"] == 0)
 
     def events(self) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ class Mirror:
 
 
 def balances(events: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the amount that events moved for each user."""
+    """Return the amount that each user gained or lost according to the events."""
     moved: dict[str, int] = defaultdict(int)
     debited: dict[str, int] = {}
     for event in events:
@@ -67,7 +67,7 @@ def balances(events: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def last_events(events: list[dict[str, Any]], *, is_naive: bool) -> dict[str, str]:
-    """Return each packet's last event: by its sequence, or for a naive mirror by its arrival."""
+    """Return each packet's last event, by sequence or, for a naive mirror, by arrival."""
     of_packets = [
         event for event in events if ".packet." in event["type"] or ".claim." in event["type"]
     ]

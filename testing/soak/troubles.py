@@ -1,4 +1,4 @@
-"""Faults of a soak: kills, freezes, failing counterparties, new keys, other releases, lost rows."""
+"""Faults of a soak: kills, freezes, failing providers, new keys, other releases, lost rows."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from testing.soak.watch import Watch, client
 FROZEN = ("cache", "gateway", "wallet", "receiver")
 FROZEN_S = (3.0, 8.0)
 SWITCHED_S = 11.0
-"""Seconds until every function applies a changed switch."""
+"""Seconds until a changed switch takes effect in every function."""
 LOST_ROWS = 40
 MOVES_MONEY = ("send", "grab", "draw", "pay", "withdraw", "payout", "refund")
 WITHDRAWN = "confirm", "withdrawal_id"
@@ -35,7 +35,7 @@ FAILING = {"times_out": 0.2, "fails": 0.2, "pays_and_fails": 0.2, "slow": 0.2}
 
 
 class Troubles:
-    """Faults of one stack, and the actions of its operators."""
+    """Faults of one stack, and the operators' reactions to them."""
 
     def __init__(self, stack: Stack, crowd: Crowd, watch: Watch, mirror: Mirror) -> None:
         self.stack, self.crowd, self.watch, self.mirror = stack, crowd, watch, mirror
@@ -48,7 +48,7 @@ class Troubles:
     # ---------------------------------------------------------------- processes
 
     def disturb(self, chance: random.Random) -> None:
-        """Inject the next fault; each one runs once before any repeats."""
+        """Inject the next fault; each kind occurs once before any occurs again."""
         if not self._left:
             self._left = [
                 self.kill_cache,
@@ -73,7 +73,7 @@ class Troubles:
         return self.crowd.operator.ask("GET", "/me").is_success
 
     def kill_functions(self, chance: random.Random) -> None:
-        """Kill some processes of functions at any point of their work."""
+        """Kill some function processes, which may be in the middle of their work."""
         with self.watch.fault("functions killed"):
             workers = _children(self._pid("emulator"))
             for pid in chance.sample(workers, min(len(workers), 6)):
@@ -87,7 +87,7 @@ class Troubles:
 
     @contextmanager
     def frozen(self, name: str) -> Iterator[None]:
-        """Freeze a program: its connections stay open, but it does not answer."""
+        """Freeze a program during the `with` block; its connections stay open."""
         with self.watch.fault(f"{name} frozen"):
             pid = self._pid(name)
             os.kill(pid, signal.SIGSTOP)
@@ -97,14 +97,14 @@ class Troubles:
                 os.kill(pid, signal.SIGCONT)
 
     def fail_receiver(self, chance: random.Random) -> None:
-        """Make the receiver unavailable or slow, or let it lose its answers."""
+        """Make the receiver unavailable or slow, or let it store events but return 500."""
         with self.watch.fault("receiver fails"), client(self.stack.receiver) as receiver:
             for mode in (chance.choice(("down", "slow", "lost")), "down", "ok"):
                 receiver.put(f"/_fake/{WEBHOOK}", json={"mode": mode})
                 time.sleep(chance.uniform(*FROZEN_S))
 
     def fail_outside(self, chance: random.Random) -> None:
-        """Let a provider fail, hang and lose answers."""
+        """Let a provider fail, hang, respond slowly, and pay although it reports an error."""
         name = chance.choice(PROVIDERS)
         with self.watch.fault("gateway fails" if name == "wechat" else "wallet fails"):
             self.crowd.outside(name, "mode", {"shares": FAILING, "seed": chance.randrange(99)})
@@ -117,9 +117,9 @@ class Troubles:
     # ---------------------------------------------------------------- keys and releases
 
     def rotate_keys(self) -> None:
-        """Give SeedKeys, PayeeKeys, WebhookKeys and PacketIdKey new versions.
+        """Add new versions to the secrets SeedKeys, PayeeKeys, WebhookKeys and PacketIdKey.
 
-        Functions read them at the next deployment, and sends are off until then.
+        Functions read the secrets at the next deployment; until then, sending is switched off.
         """
         self._version += 1
         for name in ("SeedKeys", "PayeeKeys", "WebhookKeys"):
@@ -156,7 +156,7 @@ class Troubles:
         return sorted(able, key=lambda each: len(each.withdrawals) + len(each.payments))[:4]
 
     def _begin_waiting(self, people: list[Person]) -> None:
-        """Start withdrawals and payments that stay unanswered until after the upgrade."""
+        """Start withdrawals and payments that the provider answers only after the upgrade."""
 
         def begin(person: Person) -> None:
             with person.busy:
@@ -204,10 +204,10 @@ class Troubles:
     # ---------------------------------------------------------------- docs/how-to/restore.md
 
     def restore(self, chance: random.Random, between: Callable[[], None]) -> None:
-        """Lose rows and put them back from an earlier backup, as the runbook says.
+        """Delete rows, and restore them from an earlier backup as the runbook says.
 
-        All profiles return to the backup, so later names are lost. Only some ledger rows are lost,
-        and only rows that no longer change.
+        All profiles return to the state of the backup, so later names are lost. Of the ledger, only
+        some rows are lost, and only rows that no longer change.
         """
         tables = ("ProfilesTable", "SharesTable", "AccountsTable")
         suffix = uuid.uuid4().hex[:6]
@@ -239,7 +239,7 @@ class Troubles:
             self._switch(MOVES_MONEY, is_on=True)
 
     def _lose(self, table: str, backup: str, chance: random.Random) -> int:
-        """Delete rows that the backup has: all profiles, and some settled shares and entries."""
+        """Delete all profiles, and some settled shares and entries that the backup contains."""
         dynamodb, live = self.stack.aws("dynamodb"), self.stack.outputs[table]
         keys = [each["AttributeName"] for each in self._keys(live)]
         known = {_text(row): row for row in _scan(dynamodb, backup)}
@@ -278,7 +278,7 @@ class Troubles:
     # ---------------------------------------------------------------- helpers
 
     def cli(self, *words: str) -> Any:
-        """Run the command `redpacket`; return what it prints. Raises RuntimeError."""
+        """Run the command `redpacket`; return its JSON output. Raises RuntimeError."""
         command = [str(places.LOCAL / "bin" / "redpacket"), "--state", str(self.stack.state_dir)]
         done = subprocess.run(
             [*command, "--json", *words], capture_output=True, text=True, check=False
@@ -305,7 +305,7 @@ class Troubles:
 
 
 def _rests(row: dict[str, Any]) -> bool:
-    """Return whether a ledger row no longer changes: a settled share or an entry."""
+    """Return whether a ledger row is final: a settled share or an entry."""
     sk = row["sk"]["S"]
     return ("settled_at_ms" in row and "work_pk" not in row) or sk.startswith("entry#")
 
@@ -320,6 +320,6 @@ def _scan(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the processes that a process started."""
+    """Return the ids of a process's children."""
     listed = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
     return [int(child) for child in listed.stdout.split()]

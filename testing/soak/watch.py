@@ -1,4 +1,4 @@
-"""Record of a soak's requests, faults and answers, which explains every 5xx answer by a fault."""
+"""Record of a soak's requests and faults, in which a fault must explain every 5xx answer."""
 
 import re
 import threading
@@ -16,9 +16,9 @@ from local.client import NO_TLS
 
 SLOW_S = 3.0
 GRACE_S = 35.0
-"""Seconds for which a fault still explains an answer after its end: callers wait 30 s."""
+"""Seconds after a fault's end in which the fault still explains an answer: callers wait 30 s."""
 PATIENCE_S = 180.0
-"""Seconds for which a caller repeats a request until its outcome is known."""
+"""Maximum seconds for which a caller retries a request until the outcome is known."""
 LOST = 599
 """Status of a request whose connection broke."""
 
@@ -38,7 +38,7 @@ CAUSES: dict[str, str] = {
     "receiver frozen": "^/admin/webhooks",
     "receiver fails": "^/admin/webhooks",
 }
-"""Paths whose 5xx answers a fault can cause, keyed by fault."""
+"""Pattern of the paths on which a fault can cause 5xx answers, keyed by fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ class Failure:
     began_at: float
     ended_at: float
     is_old: bool
-    """Whether the earlier release answered."""
+    """Whether the earlier release was deployed."""
 
 
 @dataclass
 class Watch:
-    """Counts of a soak; threads share it."""
+    """Counts and records of a soak, which threads share."""
 
     is_old: bool = True
-    """Whether the earlier release is deployed, with which a soak begins."""
+    """Whether the earlier release is deployed, as it is when a soak begins."""
     requests: int = 0
     slow: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -102,12 +102,12 @@ class Watch:
             self.noted(kind, began_at)
 
     def noted(self, kind: str, began_at: float) -> None:
-        """Record the window of a fault that ends now."""
+        """Record the time window of a fault that ends now."""
         with self._lock:
             self._windows.append((kind, began_at, time.monotonic() + GRACE_S))
 
     def unexplained(self, *, is_old: bool = False) -> list[Failure]:
-        """Return this or the earlier release's 5xx answers that no active fault explains."""
+        """Return the 5xx answers of this or the earlier release that no fault explains."""
         return [
             failure
             for failure in self.failures
@@ -122,9 +122,9 @@ class Watch:
 
 
 class Caller:
-    """A user who repeats a request until its outcome is known.
+    """API client of a user, which retries a request until the outcome is known.
 
-    A forgetful user has a new key for each repeat, as if the handler forgot idempotency keys.
+    A forgetful client uses a new key for each retry, as if the handler forgot idempotency keys.
     """
 
     def __init__(self, http: httpx.Client, watch: Watch, token: str) -> None:
@@ -133,7 +133,7 @@ class Caller:
         self.is_forgetful = False
 
     def ask(self, method: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
-        """Return the first final answer."""
+        """Retry until an answer is final, and return it."""
         patient_until = time.monotonic() + PATIENCE_S
         while True:
             answer = self._once(method, path, body, key)
@@ -160,7 +160,7 @@ class Caller:
 
 
 def _is_open(answer: httpx.Response, code: str) -> bool:
-    """Return whether a request must be repeated to get its outcome."""
+    """Return whether a request must be retried because the outcome is unknown."""
     return answer.is_server_error or code == "idempotency_key_in_use"
 
 
@@ -176,6 +176,6 @@ def code_of(answer: httpx.Response) -> str:
 
 
 def client(url: str) -> httpx.Client:
-    """Return a client that threads share."""
+    """Return an HTTP client that threads can share."""
     limits = httpx.Limits(max_connections=64, max_keepalive_connections=0)
     return httpx.Client(base_url=url, timeout=30, trust_env=False, verify=NO_TLS, limits=limits)

@@ -1,4 +1,4 @@
-"""Port of a SQL engine over an export, and the value of a stored run."""
+"""Port for a SQL engine over an export, and the value of a stored run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Found: TypeAlias = "list[tuple[str | None, ...]]"
 
 
 class Engine(Protocol):
-    """SQL engine with one export in *database*: Athena, or DuckDB in the emulator."""
+    """SQL engine with one export in *database*: Athena on AWS, DuckDB on a local stack."""
 
     database: str
 
     def rows(self, sql: str) -> Found:
-        """Return the rows of a query, with every value as text."""
+        """Return a query's rows, with every value as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """Run, as the state machine reports it; *output* is empty unless the run has succeeded."""
+    """Run as the state machine reports it; *output* is empty unless the run has succeeded."""
 
     run_id: str
     status: str
     output: Mapping[str, Any]
     step: str | None = None
-    """Current step of a running run."""
+    """Current step while the run is in progress; otherwise None."""

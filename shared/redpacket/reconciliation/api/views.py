@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.use_cases.audit_packet import PacketAudit
 
 RUN_ID = "[0-9a-f_-]{1,80}"
-"""Pattern of run ids, which are the execution names that the API or the schedule chooses."""
+"""Pattern of run ids, which are execution names that the API or the schedule chooses."""
 
 run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started it.")
 

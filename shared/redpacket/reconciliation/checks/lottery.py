@@ -15,7 +15,8 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
         return []
     differences = []
     subject = f"{draw.campaign_id} {draw.prize.prize_id}"
-    # An edit between the cache's choice and the snapshot may lower the total.
+    # An edit between the cache's choice of a unit and the draw's snapshot may have lowered the
+    # total.
     total = max(draw.prize.total, now_total)
     if not 1 <= draw.unit_no <= total:
         differences.append(Difference("I9", subject, "unit within", total, draw.unit_no))
@@ -26,7 +27,7 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
 
 
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
-    """I5: a draw's outcome follows from its point and odds, so that anyone can verify it."""
+    """I5: a draw's outcome follows from the draw's point and odds, so that anyone can verify it."""
     return [
         Difference("I5", draw.draw_id, "prize for the point", str(meant), str(given))
         for draw in draws

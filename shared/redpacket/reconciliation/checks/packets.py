@@ -17,7 +17,7 @@ _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
 @dataclass(frozen=True, slots=True)
 class PacketFacts:
-    """All ledger facts about one packet, from strong reads."""
+    """All ledger facts about one packet, from strongly consistent reads."""
 
     packet: Packet
     shares: Sequence[Share]
@@ -34,7 +34,7 @@ class Tally:
     unsettled_since_ms: int | None = None
     """Time of the oldest unsettled claim."""
     refunds: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """Refunded fen, keyed by the first share number and the time of a chunk."""
+    """Refunded fen for each chunk, keyed by the chunk's first share number and time."""
 
     def add(self, shares: Iterable[Share]) -> Tally:
         """Add the shares of a page."""
@@ -53,7 +53,7 @@ class Tally:
 
 
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
-    """I2: a packet's tally matches its total and its row, like `check_packet_total`."""
+    """I2: a packet's tally matches the packet's total and row, as in `check_packet_total`."""
     settled, refunded = tally.settled_fen, tally.refunded_fen
     total = packet.funded_fen
     if packet.status is not PacketStatus.CLOSED:
@@ -149,7 +149,7 @@ def check_late_claims(shares: Iterable[Share], now_ms: int, bound_ms: int) -> li
 
 
 def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Difference]:
-    """I8: a packet is closed within *bound_ms* after its end, or canceled if it is unpaid."""
+    """I8: a packet is closed (or canceled, if unpaid) within *bound_ms* after it ends."""
     is_unpaid = packet.status is PacketStatus.UNPAID
     end_ms = packet.created_at_ms + PAYMENT_LIFE_MS if is_unpaid else packet.expires_at_ms
     by_ms = end_ms + bound_ms
@@ -159,5 +159,5 @@ def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Differe
 
 
 def _numbers(shares: Iterable[tuple[int, int]]) -> str:
-    """Return shares with their amounts as text; "None" for an empty list."""
+    """Return a text with each share and amount; "None" for an empty list."""
     return ", ".join(str(share) for share in sorted(shares)) or "None"

@@ -1,6 +1,6 @@
 """I1 and I7 for entries: each share that moved money has an entry, and vice versa.
 
-The sender's entry has the total and the commitment; the public functions cannot write it.
+The sender's entry contains the total and the commitment; public functions cannot write it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def expected_receipts(facts: PacketFacts) -> list[Receipt]:
 def check_posted(
     packet_id: str, expected: Iterable[Entry], posted: Iterable[Entry]
 ) -> list[Difference]:
-    """I1: the entries *posted* for a packet are the *expected* ones."""
+    """I1: the entries *posted* for a packet equal the *expected* entries."""
     wanted = {_name(entry): entry for entry in expected}
     counts = Counter(posted)
     by_name = {_name(entry): entry for entry in counts}
@@ -91,7 +91,7 @@ def check_receipts(facts: PacketFacts, receipts: Sequence[Receipt]) -> list[Diff
 
 
 def sent_entries(packet: Packet) -> list[Entry]:
-    """Return the sender's entry for a funded packet; empty for an unfunded packet."""
+    """Return the sender's entry for a funded packet; an empty list for an unfunded packet."""
     if packet.funded_at_ms is None:
         return []
     entry = Entry(
@@ -139,7 +139,7 @@ def refund_entries(packet: Packet, tally: Tally) -> list[Entry]:
 
 
 def _receiver(share: Share, sender: str) -> tuple[str, int]:
-    """Return the recipient of a share's money, and the time of the move; 0 before the move."""
+    """Return the account that receives a share's money, and when; 0 before the money moves."""
     if share.status is ShareStatus.REFUNDED:
         return sender, share.decided_at_ms
     return user_account(share.claimer.user_id if share.claimer else ""), share.settled_at_ms or 0

@@ -1,1 +1,1 @@
-"""Clients of AWS for reconciliation."""
+"""AWS clients for reconciliation."""

@@ -14,7 +14,7 @@ _ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 
 
 class Athena:
-    """SQL engine for one database; the workgroup limits the data that a query may scan."""
+    """SQL engine for one database; the workgroup limits how much data a query may scan."""
 
     def __init__(
         self, client: Callable[[], Any], workgroup: str, database: str, clock: Clock

@@ -16,16 +16,16 @@ _STEPS = {
     **dict.fromkeys(("AskBatches", "AskBatch", "Ask"), "comparing"),
     "Judge": "auditing",
 }
-"""Steps of a run, keyed by the state machine's states."""
+"""Steps of a run, keyed by the state machine's state names."""
 
 _EVENTS = 50
-"""Number of newest events to read; one of them enters a state of the current step."""
+"""Number of newest execution events to read, among which the current step's state is entered."""
 
 _RUNS = 3
 
 
 class StateMachine:
-    """Reconciliation runs; the name of an execution is the run id."""
+    """Reconciliation runs; an execution's name is the run id."""
 
     def __init__(self, client: Callable[[], Any], arn: str) -> None:
         self._client = client

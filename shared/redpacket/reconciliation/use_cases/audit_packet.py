@@ -1,7 +1,7 @@
 """Audit of one packet: strongly consistent reads, compared by the checks in reconciliation/checks.
 
 Grab functions write shares, so the audit compares each share with its entry and receipt, which grab
-functions cannot write. Memory use is bounded for any packet size.
+functions cannot write. Memory use is bounded, whatever the packet's size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from redpacket.reconciliation.checks.postings import (
 )
 
 LATE_AFTER_MS = 15 * 60_000
-"""I8 limit in production. The sweep runs every minute; retries wait 1, 2, 4, and 8 minutes."""
+"""Limit for I8 in production. The sweep runs every minute; retries wait 1, 2, 4, and 8 minutes."""
 
 FOUND_MAX = 200
 
@@ -72,7 +72,7 @@ def audit_packet(
 def seen_twice(
     look: Callable[[], Iterable[Difference]], clock: Clock, pause_ms: int
 ) -> list[Difference]:
-    """Return the differences that two reads find; a write during one read may look like one."""
+    """Return differences that two reads find, because a write during a read may look like one."""
     if first := list(look()):
         clock.sleep_ms(pause_ms)
         return [difference for difference in look() if difference in first]

@@ -1,4 +1,4 @@
-"""Audits with strong reads of facts that SQL cannot check: HMACs, Merkle trees, and packed rows."""
+"""Audits that check with strong reads what SQL cannot: HMACs, Merkle trees, and packed rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ENTRIES_AT_ONCE = 1_000
 _LOG_AT_ONCE = 1_000
 
 _SETTLED_MS = 2_000
-"""Milliseconds between two reads of rows that an edit may be moving."""
+"""Milliseconds between two reads of rows that an edit may be changing."""
 
 
 @dataclass(kw_only=True)
@@ -88,7 +88,7 @@ class Audits:
                 packet_id, packets=self.packets, ledger=self.ledger, clock=self.clock
             )
         except PacketNotFound:
-            return []  # its shares and entries are reported
+            return []  # SQL checks report the orphaned shares and entries
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
@@ -96,7 +96,7 @@ class Audits:
         return [*audit.differences]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
-        """Audit a draw: the seed determines the point, point and odds the prize, stock the unit.
+        """Audit a draw: the point follows from the seed, and the prize from the point and odds.
 
         The odds are compared only with the current campaign version; earlier ones are not stored.
         """
@@ -137,7 +137,7 @@ class Audits:
         return differences
 
     def _of_point(self, draw: Draw, lottery: CampaignSnapshot | None) -> Iterator[Difference]:
-        """Yield a difference for odds, a point, or an id that does not match the draw."""
+        """Yield a difference for each wrong odds, point, or id of the draw."""
         campaign_id, user_id, draw_id = draw.campaign_id, draw.user_id, draw.draw_id
         version = draw.snapshot_version
         if lottery and version >= lottery.version:
@@ -152,7 +152,7 @@ class Audits:
             yield Difference("I5", draw_id, "draw of its number", "one", "none")
 
     def campaign(self, campaign_id: str) -> list[Difference]:
-        """Audit a campaign's seeds and prizes; repeat an audit that may have met an edit."""
+        """Audit a campaign's seeds and prizes; repeat a failed audit, which an edit may explain."""
         try:
             return seen_twice(lambda: self._of_campaign(campaign_id), self.clock, _SETTLED_MS)
         except Unavailable:
@@ -161,11 +161,11 @@ class Audits:
             return [Difference("I3", campaign_id, "campaign that can be read", "all", str(error))]
 
     def _of_campaign(self, campaign_id: str) -> Iterator[Difference]:
-        """Yield a wrong seed commitment, unfunded cash prizes, and packets with a wrong end."""
+        """Yield differences: a wrong seed commitment, unfunded cash prizes, wrong packet ends."""
         lottery = self.find_snapshot(campaign_id)
         if lottery is None:
             return
-        # A sweep with a fast clock may have begun refunds.
+        # A sweep whose clock is fast may have begun refunds.
         ends_at_ms = lottery.campaign.ends_at_ms
         is_over = ends_at_ms <= self.clock.now_ms() + CLOCKS_DIFFER_MS
         if not is_over and lottery.commitment != (meant := self._commitment(lottery.campaign)):
@@ -195,7 +195,7 @@ class Audits:
         return chain_commitment(campaign.campaign_id, root, CHAIN_LAST_DAY)
 
     def log(self, before: Mapping[str, Any]) -> tuple[dict[str, Any], int, list[Difference]]:
-        """Compare the log with its signed head and with *before*, the log state of the last run.
+        """Compare the public log with the signed head and with *before*, the last run's log state.
 
         Return the log state for the next run, the number of entries, and the differences. An
         attacker who can write the tables cannot sign a head or change the last run.
@@ -238,7 +238,7 @@ class Audits:
                 return
 
     def letters(self) -> list[Difference]:
-        """Report claims that could not be settled."""
+        """Return a difference if the payout DLQ has claims that could not be settled."""
         count = self.dead_letters.count()
         what = "claims that could not be settled"
         return [Difference("queue", "payout DLQ", what, 0, count)] if count else []

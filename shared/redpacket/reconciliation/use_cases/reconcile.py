@@ -26,14 +26,14 @@ from redpacket.reconciliation.use_cases.statements import (
 )
 
 READ_MAX = 2_000
-"""Maximum differing balances that strong reads check; an export splits far fewer transactions."""
+"""Maximum differing balances to check with strong reads; exports split far fewer transactions."""
 
 _OF_PACKETS = frozenset({"I1", "I2", "I3", "I4", "I8"})
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Result of one check; a check that examined nothing proves nothing."""
+    """Result of one check. If *examined* is 0, the check proves nothing."""
 
     name: str
     examined: int
@@ -42,7 +42,7 @@ class Checked:
 
 @dataclass(slots=True)
 class Reconciliation:
-    """Result of a run. The next run checks that the facts still match *log* and *history*."""
+    """Result of a run. The next run checks that past facts still match *log* and *history*."""
 
     run_id: str
     until_ms: int
@@ -55,7 +55,7 @@ class Reconciliation:
     is_whole: bool = True
     """Whether every dependency answered."""
     database: str = ""
-    """Database with the exported rows, on which later exports build, and with all differences."""
+    """Database with all differences, and with the exported rows, on which later exports build."""
     export: Mapping[str, Any] = field(default_factory=dict)
     """Export, as planned by `runs.plan_export`, on which the next export can build."""
 
@@ -67,7 +67,7 @@ class Reconciliation:
     def take(
         self, name: str, examined: int, differences: Sequence[Difference], more: int = 0
     ) -> None:
-        """Record a check that found *differences* and *more*; list FOUND_MAX for the whole run."""
+        """Record a check that found *differences* and *more* others; list at most FOUND_MAX."""
         self.checks.append(Checked(name, examined, len(differences) + more))
         existing = set(self.differences)
         new = [
@@ -100,11 +100,12 @@ def reconcile(
     stop_at_ms: int,
     first: Mapping[str, Any] | None = None,
 ) -> Reconciliation:
-    """Return the result of a run; *sums* has the rows that each check examined and found different.
+    """Return the result of a run. *sums* has the numbers of rows that each check read and rejected.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` counts the items
-    that they reached. If *first*, the result of the first comparison, is given, a check must differ
-    in both. An export may split a transaction, but two exports never split the same one.
+    that they reached. If *first*, the result of a first comparison, is given, only checks that
+    differed there can fail. An export may split a transaction, but two exports never split the same
+    transaction.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (
@@ -130,7 +131,7 @@ def reconcile(
     result.take("audit_history", int(bool(before)), found_changes)
     result.log, examined, broken = audits.log(before.get("log", {}))
     result.take("audit_log", examined, broken)
-    # SQL differences come first, because an audit names only the share or the expected amount.
+    # List SQL differences first, because an audit names only the share or the expected amount.
     suspects: list[tuple[str | None, ...]] = [
         (difference.subject,) for difference in result.differences if difference.rule in _OF_PACKETS
     ]
@@ -158,7 +159,7 @@ def reconcile(
 
 
 def _right(wrong: Found, audits: Audits, stop_at_ms: int) -> Found:
-    """Return rows whose balances are correct in strong reads; stop after FOUND_MAX other rows."""
+    """Return rows whose balances strong reads confirm as correct; stop after FOUND_MAX others."""
     right, wrong_count = list[tuple[str | None, ...]](), 0
     for row in wrong:
         if wrong_count >= FOUND_MAX or audits.clock.now_ms() >= stop_at_ms:
@@ -179,7 +180,7 @@ def _difference(rule: str, row: Sequence[str | None]) -> Difference:
 def _history(
     run: Run, engine: Engine, before: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Difference]]:
-    """Compare past entries with the last run's sums, because booked entries never change."""
+    """Compare past entries with the sums of the last run, because booked entries never change."""
 
     def sums_until(until_ms: int) -> str:
         as_of = replace(run, moving_ms=run.exported_at_ms - until_ms)

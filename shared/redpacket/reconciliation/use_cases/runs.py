@@ -33,16 +33,16 @@ EXPORTED = "exported"
 """Name of the query that compares the number of exported rows with the number of rows read."""
 
 LOOKS = range(1, 5)
-"""Numbers of a run's comparisons: two of changes and, if those fail, two of all rows."""
+"""Numbers of a run's comparisons: two of changes and, if these differ, two of all rows."""
 
 FULL_AFTER_MS = 7 * DAY_MS - 3_600_000
-"""Milliseconds between full exports: a week minus an hour, because a run may start early."""
+"""Milliseconds between full exports: a week minus an hour, in case a run starts slightly early."""
 
 WINDOW_MAX_MS = DAY_MS
-"""Maximum milliseconds of changes in one incremental export of DynamoDB."""
+"""Maximum window of a DynamoDB incremental export, in milliseconds."""
 
 _LATE_MAX_MS = 3_600_000
-"""Maximum milliseconds by which a window that reaches its limit may end before the request."""
+"""Maximum milliseconds between the request and the earlier end of a window of maximum length."""
 
 
 def start_run(run_id: str, *, runs: StateMachine) -> str:
@@ -73,10 +73,11 @@ def last_result(*, runs: StateMachine) -> Mapping[str, Any]:
 def plan_export(
     asked_at_ms: int, before: Mapping[str, Any], *, window_min_ms: int, is_second: bool = False
 ) -> dict[str, Any]:
-    """Return the plan of the next export: the changes since the result *before*, or all rows.
+    """Return the plan for the next export: the changes since the result *before*, or all rows.
 
-    Changes need a base without differences (a second look may build on the first), with the same
-    attributes, from this week. The window begins at the base's end, so no change is missed.
+    An incremental export needs a base without differences (but a second comparison may build on the
+    first), with the same attributes and a full export within a week. The window begins where the
+    base ends, so no change is missed.
     """
     last: Mapping[str, Any] = before.get("export") or {}
     form = Run("00", asked_at_ms, base="base")
@@ -97,7 +98,7 @@ def plan_export(
 def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[str]:
     """Return the databases of earlier runs that succeeded, were aborted, or timed out.
 
-    The reports now read the database of *run_id*; a failed run drops its own.
+    The reports now read the database of *run_id*. A failed run drops its own databases.
     """
     stem = database.rpartition("_")[0].removesuffix(run_id.replace("-", "_"))
     ended = [
@@ -107,7 +108,7 @@ def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[s
 
 
 def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
-    """Return the queries that point the report views in the database *place* to a run's rows."""
+    """Return the queries that point the report views in database *place* at a run's rows."""
     return [
         {"name": name, "sql": f"CREATE OR REPLACE VIEW {place}.{name} AS {query}"}
         for name, query in reports(run, database).items()
@@ -115,9 +116,9 @@ def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
 
 
 def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str, str]]]:
-    """Return a run's queries for the engine, in batches whose queries may run concurrently.
+    """Return a run's queries in batches; the queries within a batch may run concurrently.
 
-    *places* has each table's exported files, and the number of rows that DynamoDB wrote to them.
+    *places* has the location of each table's exported files, and the number of exported rows.
     The last batch contains the checks, including EXPORTED.
     """
     files = {place["table"]: place["place"] for place in places}
@@ -141,7 +142,7 @@ def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str
 def read_sums(rows: Mapping[str, Sequence[str | None]]) -> dict[str, tuple[int, int]]:
     """Return the numbers of rows that each check read and found different.
 
-    Raises Unavailable if the engine did not read all exported rows, because the run would prove
+    Raises Unavailable if the engine did not read all exported rows, because such a run proves
     nothing.
     """
     sums = {name: sums_of(row) for name, row in rows.items()}

@@ -3,7 +3,7 @@
 A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
 `year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
 computed from its letters, `kept(table: names)` for attributes that never change, and `:name` for a
-run's number or a set's words. A line with `:year` is repeated for each year.
+value of the run or for the words of a set. A line with `:year` is repeated for each year.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ from redpacket.platform.settings import settings
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
 MOVING_MS = LATE_AFTER_MS
-"""Milliseconds before an export whose facts only the next run compares: the settlement limit."""
+"""Milliseconds before an export whose facts are left to the next run: the settlement limit."""
 
 DAY_MS = 24 * 3_600_000
 BEIJING_MS = 8 * 3_600_000
 
 AUDITED_MS = 26 * 3_600_000
-"""Milliseconds before an export whose items Python audits completely: a day and two hours."""
+"""Python audits every item of this many milliseconds before an export: a day and two hours."""
 
 AUDITS_MAX = 20_000
-"""Maximum packets or draws that Python audits in a run; each takes about ten milliseconds."""
+"""Maximum packets or draws that Python audits in a run; each audit takes about ten milliseconds."""
 
 DORMANT_MS = 180 * DAY_MS
-"""Milliseconds without an entry after which a balance is dormant."""
+"""Milliseconds after the last entry when a balance becomes dormant."""
 
 COUNTS = frozenset(
     f"check_{name}"
@@ -68,13 +68,13 @@ COUNTS = frozenset(
         *("withdrawn", "lottery", "players"),
     )
 )
-"""Checks of counts that change often, so that an export may split a transaction."""
+"""Checks of counts that change so often that an export may split a transaction on them."""
 
 BALANCE = "balance vs entries"
 """Difference between an account's balance and entries; strong reads decide whether it is real."""
 
 KEPT = "check_kept"
-"""Check that compares single rows with their past; no export splits a row, so one look suffices."""
+"""Check of single rows against their past; an export never splits a row, so once is enough."""
 
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files that contain checks."""
@@ -87,7 +87,7 @@ _FIRST_YEAR = 2026
 _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _CODED = 48
-"""Maximum letters of an account; accounts have fewer."""
+"""Maximum length of an account name; real names are shorter."""
 
 _WORDS: dict[str, Iterable[StrEnum]] = {
     "transfer_kinds": TransferKind,
@@ -115,10 +115,10 @@ _CURRENT = r"FROM (SELECT item FROM \1_raw WHERE change IS DISTINCT FROM 'before
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Export, and the time as of which the run compares it.
+    """Export to reconcile, and the time up to which the run compares facts.
 
-    Facts since *until_ms* are not compared, because an export may split a transaction. With a
-    *base*, the export contains only changes to the rows in that database.
+    Facts after *until_ms* are not compared, because an export may split a transaction. With a
+    *base*, the export contains only changes to the rows in that base database.
     """
 
     run_id: str
@@ -131,12 +131,12 @@ class Run:
 
     @property
     def until_ms(self) -> int:
-        """Return the time from which only the next run compares facts."""
+        """Return the time after which facts are left to the next run."""
         return self.exported_at_ms - self.moving_ms
 
     @property
     def values(self) -> dict[str, int | str]:
-        """Return the values that statements name."""
+        """Return the values to which statements refer by name."""
         return {
             "until_ms": self.until_ms,
             "now_ms": self.exported_at_ms,
@@ -152,9 +152,9 @@ class Run:
             "shard_max": settings.work_shards - 1,
             "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
             "has_receipts": int(self.has_receipts),
-            # Limits do not read the sums of earlier days.
+            # Limits do not read daily sums from before this day.
             "first_day": statement_day(self.exported_at_ms - 3 * DAY_MS),
-            # Deployment is gradual, so the first sends may precede the log.
+            # A gradual deployment may send packets before it starts the log.
             "demanded_after_ms": 3_600_000,
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
@@ -193,7 +193,7 @@ def rows(run: Run) -> dict[str, str]:
 
 
 def checks(run: Run) -> dict[str, str]:
-    """Return each check's query, which selects subject, what, expected, and actual of each item."""
+    """Return each check's query, which selects an item's subject, what, expected, and actual."""
     return {
         header.split(" ")[0]: expanded(text, run)
         for file in FAMILIES
@@ -214,8 +214,9 @@ def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
 def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
     """Return the statement that makes the files of an export readable.
 
-    Names are case-sensitive; otherwise the reader would use the last of two that differ in case.
-    Hive's column names are lowercase, so every name with capitals has a mapping, at any depth.
+    Names are case-sensitive: otherwise, if two names differed only in case, the last value would
+    win. Hive's column names are lowercase, so every name with capitals gets a mapping, at any
+    depth.
     """
     structs, names = list[str](), {kind.upper() for kind in _KINDS.values()}
     for column, kinds in columns.items():
@@ -236,8 +237,8 @@ def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
 def images(run: Run) -> dict[str, str]:
     """Return the queries for all rows as of the export, keyed by the table that they fill.
 
-    With a base, the queries update its rows: the last image of a key wins, regardless of its file;
-    a deleted row has no image. They also keep the base's version of a changed row as "before".
+    With a base, the queries update the base's rows: the last image of a key wins, in whatever file
+    it is, and a deleted row has no image. They also keep a changed row's base version as "before".
     """
     if not run.base:
         return {
@@ -264,7 +265,7 @@ def images(run: Run) -> dict[str, str]:
 
 
 def exported(run: Run, item_counts: Mapping[str, int]) -> str:
-    """Return the check that the engine reads every exported row of each table."""
+    """Return the query of the check that the engine reads every exported row of each table."""
     suffix, column = ("changes", "keys") if run.base else ("raw", "item")
     return " UNION ALL ".join(
         f"SELECT '{name}' AS subject, 'exported rows' AS what, {item_counts[name]} AS expected,"  # noqa: S608
@@ -306,9 +307,9 @@ def differing(check: str) -> str:
 def confirmed(name: str, check: str, first: str) -> str:
     """Return the second comparison's query for a check that differed in the first comparison.
 
-    The query reports every difference, because an attacker may change a row between the two
-    comparisons. A count must also differ in *first*, the first comparison's table. KEPT also
-    reports the changed rows in *first*.
+    The query reports all differences, even new ones, because an attacker may change a row between
+    the two comparisons. But a count must also differ in *first*, the table of the first comparison,
+    and KEPT also reports the rows in *first*.
     """
     if name == KEPT:
         return f"{differing(check)} UNION SELECT * FROM {first}"  # noqa: S608
@@ -346,7 +347,7 @@ def attributes(run: Run) -> dict[str, Fields]:
 
 
 def _kept(run: Run, table: str, names: str) -> str:
-    """Return the query for changed and removed rows; it lists which of *names* changed."""
+    """Return the query for changed and removed rows, with the changed attributes among *names*."""
     kinds = attributes(run)[table]
     changed = " || ".join(
         f"CASE WHEN b.item.{name}.{kinds[name]} IS NOT NULL AND b.item.{name}.{kinds[name]}"
@@ -362,7 +363,7 @@ def _kept(run: Run, table: str, names: str) -> str:
 
 
 def _field(kind: str, name: str) -> str:
-    if kind == "flag":  # The code tests only for the attribute, so a value of any type counts.
+    if kind == "flag":  # The application tests only its presence.
         return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
     if kind == "text":
         return f"item.{name}.s"
@@ -386,7 +387,7 @@ def _each_year(text: str, run: Run) -> str:
 
 
 def _code_of(column: str) -> str:
-    # The engines have no common hash function, so each letter is weighted by its position.
+    # The engines share no hash function, so weight each letter by its position.
     letters = (
         f"strpos('{_LETTERS}', substr({column}, {place}, 1)) * {pow(7, place, 9973)}"
         for place in range(1, _CODED + 1)
@@ -395,7 +396,7 @@ def _code_of(column: str) -> str:
 
 
 def _day_of(column: str) -> str:
-    # The engines divide differently, so multiply doubles instead.
+    # The engines divide integers differently, so multiply doubles instead.
     local = f"({column} + {BEIJING_MS})"
     days = f"CAST({local} - {local} % {DAY_MS} AS double) * {1 / DAY_MS:.24f}"
     return (
