@@ -88,7 +88,9 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 @pytest.fixture
 def cache(redis_port: int) -> Iterator[OperatorCache]:
-    """Yield a client for an empty cache. It has the commands of operators and of the adapters."""
+    """Yield a client for an empty cache. The client has the commands of operators and of the
+    adapters.
+    """
     client = OperatorCache(redis_port, timeout_s=2)
     client.flushall()
     yield client

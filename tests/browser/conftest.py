@@ -58,7 +58,7 @@ def chromium() -> str | None:
 
 
 def _install() -> None:
-    """Install Debian's Chromium with Chinese and emoji fonts, if this process may."""
+    """Install Debian's Chromium with Chinese and emoji fonts, if this process runs as root."""
     if os.geteuid() or not shutil.which("apt-get"):
         return
     for command in (
@@ -185,7 +185,7 @@ class Operator:
         return self._stack.token(sub)
 
     def as_user(self, sub: str, **claims: Any) -> httpx.Client:
-        """Return a client of the API for the user *sub*."""
+        """Return an API client for the user *sub*."""
         if sub not in self._clients:
             token = self._stack.token(sub, **claims)
             headers = {"Authorization": f"Bearer {token}"}
@@ -200,7 +200,7 @@ class Operator:
 
     @property
     def http(self) -> httpx.Client:
-        """Return a client with an operator's scope."""
+        """Return an API client with an operator's scope."""
         return self.as_user("operator", nickname="Operator", scope="hongbao/admin")
 
     def fund(self, sub: str, amount_fen: int = 100_000) -> None:

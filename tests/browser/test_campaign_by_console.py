@@ -208,7 +208,7 @@ def _upload_people(boss: BrowserUser, folder: Path) -> None:
 
 
 def _end(boss: BrowserUser) -> None:
-    """End the campaign in a dialog that shows the participants and the remaining money."""
+    """End the campaign in a dialog that states the audience and the remaining money."""
     _press(boss.page, "立即结束")
     for fact in ("名单里的人不能参加（2 人）", "没领完的红包里最多还有"):
         expect(boss.page.get_by_role("dialog")).to_contain_text(fact)
@@ -217,7 +217,9 @@ def _end(boss: BrowserUser) -> None:
 
 
 def _check_curves(page: Page) -> None:
-    """Assert that both curves leave the bottom, where a line of zeros would be."""
+    """Assert that both curves reach the upper half of the chart. A line of zeros would lie at the
+    bottom.
+    """
     curves = page.locator("op-charts polyline")
     expect(curves).to_have_count(2)
     for at, color in enumerate(("--accent", "--in")):

@@ -161,7 +161,7 @@ class Phone:
 
     @property
     def http(self) -> httpx.Client:
-        """Return a client of the API for the user."""
+        """Return an API client for the phone's user."""
         return self.operator.as_user(self.sub)
 
     def wait_until(self, is_true: Callable[[], bool]) -> None:

@@ -100,7 +100,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
         expect(person.page.get_by_role("heading", name="红包雨").first).to_be_visible()
         players.append(Player(person))
     start_functions(operator)
-    # The pages are loaded and the functions have started: the rain may begin soon.
+    # The pages are loaded and the functions have started, so the rain may begin soon.
     rounds = plan_rain(operator, campaign_id)
     for player in players:
         player.person.page.reload()

@@ -27,7 +27,7 @@ BRIEF_S = 12
 
 @dataclass(frozen=True)
 class Provider:
-    """Running provider that the API trusts, and a page configured for it."""
+    """Running provider that the API trusts, and a page configured for the provider."""
 
     url: str
     page_url: str
@@ -112,8 +112,8 @@ def test_a_packet_opens_after_a_sign_in_at_the_provider(
     _log_in(ann.page, "ann")
     _agree(ann.page)
 
-    # The browser is back at the link, signed in as the provider's user. No history entry has a
-    # code.
+    # The browser is back at the link, signed in as the provider's user. No history entry has an
+    # authorization code.
     state(ann.page, "ready").to_be_visible()
     assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
     expect(ann.page.get_by_role("button", name="ann Lin")).to_be_visible()

@@ -84,7 +84,7 @@ def test_money_is_paid_in_and_withdrawn_through_a_gateway(
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定收款账户")
     wu.page.get_by_role("button", name="绑定微信").click()
     expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
-    assert wu.page.url == f"{wu.api}/wallet"  # No history entry has the code.
+    assert wu.page.url == f"{wu.api}/wallet"  # The URL no longer has the code.
     wu.shoot("wallet-bound")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("wechat")

@@ -86,7 +86,7 @@ def test_wechat_signs_in_without_a_form_and_returns_to_the_page(
 
     ann = a_guest(path)
     state(ann.page, "ready").to_be_visible()
-    assert ann.page.url == ann.api + path  # No history entry has the code.
+    assert ann.page.url == ann.api + path  # The URL no longer has the code.
     coin(ann.page).click()
     state(ann.page, "opened").to_be_visible()
     ann.page.reload()
@@ -272,7 +272,7 @@ def test_money_moves_from_a_payment_to_a_shared_packet_and_to_a_withdrawal(
     coin(page).click()
     state(page, "opened").to_be_visible()
     expect(page).to_have_title('<b>"新年"</b> · 红包')
-    for _ in range(20):  # The share is settled a moment later.
+    for _ in range(20):  # Wait until the share is settled.
         eve.go("/wallet")
         expect(page.locator(".balance")).not_to_have_text("–")
         if page.locator(".balance").inner_text() == "¥5.00":

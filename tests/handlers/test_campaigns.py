@@ -631,7 +631,7 @@ def test_draws_of_a_campaign_use_no_outside_source(put: Put) -> None:
     assert [put(draw_beacon=kind).status_code for kind in ("none", None)] == [201, 200]
 
 
-# ---------------------------------------------------------------- packets of an edited window
+# ---------------------------------------------------------------- packets when the window is edited
 
 
 def test_the_answer_to_an_edit_counts_the_packets_that_stay_closed(
@@ -697,7 +697,8 @@ def test_recipients_get_no_more_than_the_limit_from_one_sender(
 
     assert [answer.status_code for answer in answers] == [201, 403, 201]
     assert "another operator can approve" in answers[1].json()["detail"]
-    # The packets count 120 and 60 fen, within the limit of 200. Another 120 in one share exceed it.
+    # The packets count 120 and 60 fen, within the limit of 200. Another share of 120 fen exceeds
+    # the limit.
     assert [answer.status_code for answer in few] == [201, 403]
     # The treasury's packets with ten or more shares do not count toward the limit.
     assert [answer.status_code for answer in public] == [201] * 4

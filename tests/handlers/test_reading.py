@@ -203,7 +203,7 @@ def test_a_packet_is_paid_out_to_the_fen(
     if kind == "equal":
         assert (sent["split"], amounts_fen, record["luckiest"]) == ("equal", [333] * 3, None)
         assert claimers[0].http.get("/me/received").json()["luckiest_count"] == 0
-    # A sender may take a share of their own packet, and one share is the whole total.
+    # A sender may take a share of their own packet, and a single share contains the total.
     for total_fen in (1, 20_000):
         own = sender.send(kind=kind, total_fen=total_fen, count=1).json()["packet_id"]
         assert sender.grab(own).json()["amount_fen"] == total_fen

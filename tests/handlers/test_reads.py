@@ -44,7 +44,7 @@ def test_the_same_read_of_host_ids_is_logged_once_an_hour_for_each_filter(
     assert (told, len(first)) == (lists, 4)
     assert {read["operator"]["user"] for read in first} == {"thief"}
     assert first[0]["summary"].startswith("thief read personal data in the list ")
-    # The audit log is permanent, so it stores the user of a filter as a pseudonym.
+    # The audit log is permanent, so it stores a pseudonym for the user in a filter.
     assert sender.host_id not in json.dumps(first)
     assert {facts.get("sender") for facts in map(_facts, first)} == {None, sender.user_token()}
     assert len(_reads(auditor)) == 5

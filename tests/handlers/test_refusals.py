@@ -68,7 +68,7 @@ ORDERS: list[Changes] = [
     ("recipients", [[], "A" * 40, ["A" * 40] * 101]),
     ("recipients.0", [["guest-1"], ["A" * 40], [1]]),
     ("cover_url", ["https://elsewhere.test/1.png", "http://images.example/1.png"]),
-    # tests/unit/users/test_text.py tests texts that are not plain.
+    # tests/unit/users/test_text.py tests the other forbidden texts.
     ("greeting", ["a\x00b", "a\u202eb", "恭" * 51, "👍" * 51, "e\u0301\u0323" * 51]),
     ("greeting", ["e" + "\u0301" * 400, "a\ud83d", 8, None, ["恭喜"]]),
 ]

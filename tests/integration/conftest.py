@@ -31,7 +31,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def told() -> list[Told]:
-    """All claims that responses to users contained, for the check of I5."""
+    """All claims in the responses that users got, for the check of I5."""
     return []
 
 
@@ -165,8 +165,8 @@ def dynamodb(stack: Stack) -> Any:
 
 @pytest.fixture(scope="session")
 def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
-    """Return a function that reads the whole ledger. It would take three times as long with boto3,
-    so it uses the product's own client.
+    """Return a function that reads the whole ledger. Reading would take three times as long with
+    boto3, so the function uses the product's own client.
     """
     dynamodb = AwsClient(
         "dynamodb",

@@ -34,7 +34,7 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""Function that provokes each page's fault. Pages that need AWS have none."""
+"""Functions that provoke a page's fault, keyed by page. Pages that need AWS have none."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
@@ -435,7 +435,7 @@ def _a_payment_that_no_statement_has(world: World) -> Iterator[Fault]:
             "payments show": "pending 500",
             "--skip": "host",
         },
-        failing="withdrawals show",  # The number is a payment's.
+        failing="withdrawals show",  # The number names a payment.
     )
     dynamodb.delete_item(TableName=table, Key={name: row[name] for name in ("pk", "sk")})
 

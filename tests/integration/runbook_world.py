@@ -28,7 +28,7 @@ class Fault:
     failing: str = ""
     """Comma-separated parts of the command lines that must exit with a nonzero code."""
     repaired: str = ""
-    """Command that another operator runs after the page's checks, to repair the cause before its
+    """Command with which another operator repairs the cause, after the page's checks and before its
     steps.
     """
 

@@ -29,7 +29,7 @@ class Group:
         return self._web.get("/_fake/state").json()[self.name]
 
     def message(self, place: str, number: int) -> Any:
-        """Return the message with an index in a chat, or None."""
+        """Return the message at index *number* in a chat, or None."""
         return next(iter(self.state["chats"][place]["messages"][number:][:1]), None)
 
     def send(self, text: str) -> str:
@@ -53,7 +53,7 @@ class Group:
         return str(shown[0]["text"])
 
     def card(self, message: str) -> Any:
-        """Return the group's message with this id."""
+        """Return the group's message with the id *message*."""
         messages = self.state["chats"]["group"]["messages"]
         return next(each for each in messages if each["id"] == message)
 

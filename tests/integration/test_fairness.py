@@ -1,4 +1,4 @@
-"""Signed log over HTTP, verified as a user without AWS would."""
+"""Signed public log over HTTP, verified as a user without AWS access would verify it."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Requests that repeat one key: they move money once, however many and frequent they are."""
+"""Requests that reuse an idempotency key: they move money once, however many arrive together."""
 
 import uuid
 from collections.abc import Callable

@@ -108,7 +108,7 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         result = _reconciled(operator)
 
-    # A difference triggers a second comparison, whose export starts from the first one.
+    # A difference triggers a second comparison, with an export that is based on the first one.
     assert result["export"] == "incremental"
     (difference,) = _about(result, account)
     assert difference == {

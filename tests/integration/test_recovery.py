@@ -29,7 +29,7 @@ VISIBILITY_TIMEOUT_S = "180"
 
 
 class PacketRows:
-    """Reads the ledger's rows of packets and shares, and backdates them."""
+    """Reader of the ledger's rows of packets and shares. It can also backdate a row."""
 
     def __init__(self, dynamodb: Any, packets_table: str, shares_table: str) -> None:
         self._dynamodb = dynamodb

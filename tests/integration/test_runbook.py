@@ -92,7 +92,9 @@ def test_the_commands_of_a_page_run_as_pasted_and_find_its_fault(
 
 
 def _judge(ran: list[Ran], fault: Fault) -> None:
-    """Check that the commands printed the texts that name the fault, and failed as expected."""
+    """Check that the commands printed the texts that name the fault, and that exactly the expected
+    commands failed.
+    """
     told = "\n".join(f"$ {each.line}\n{each.printed}{each.codes or ''}" for each in ran)
     for part, signs in fault.signs.items():
         printed = "".join(each.printed for each in ran if part in each.line)

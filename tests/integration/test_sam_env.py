@@ -85,7 +85,7 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         timeout=60,
     )
     answer: dict[str, Any] = json.loads(told.stdout)
-    # The trigger of the operators' pool has its code in the template, and no variables.
+    # GroupScopes, the trigger of the operators' pool, has inline code and no variables.
     assert answer.keys() - {"GroupScopes"} == json.loads(file.read_text()).keys()
     return {name: each for name, each in answer.items() if name != "GroupScopes"}
 

@@ -260,7 +260,8 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert balances == [500 * page.count("cash") for page in wins]
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
-    # Users can verify their draws when the day is over. The test reads the seed before midnight.
+    # Users can verify their draws when the day is over. The test reads the seed from the ledger
+    # instead of waiting.
     ledger = DynamoPrizes(Dynamo(lambda: dynamodb, tables_of(stack)), seed_keys_of(stack))
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
     shown = {name: seen[name] for name in ("campaign_id", "day", "commitment")}

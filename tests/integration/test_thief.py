@@ -23,12 +23,12 @@ from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 CROWD = ("GrabFunction", "LotteryFunction")
 DECISIVE = ("PacketsTable", "AccountsTable", "CampaignsTable")
-"""Tables that decide about money: packets with their seeds and senders, balances, budgets."""
+"""Tables that decide about money: packets with their seeds and senders, balances, and budgets."""
 
 
 @pytest.fixture
 def thief(stack: Stack) -> Callable[[str, str], Any]:
-    """Return a factory of clients for an AWS service that have the role of a function."""
+    """Return a function that creates a client for an AWS service with a function's role."""
 
     def with_role_of(function: str, service: str) -> Any:
         functions = stack.aws("lambda")
@@ -78,7 +78,7 @@ def test_the_public_functions_cannot_write_rows_that_decide_about_money(
 
 
 class Shares:
-    """Writes rows to SharesTable as the attacker, and restores the table."""
+    """SharesTable, which the attacker writes to and the test restores."""
 
     def __init__(self, stack: Stack, client: Any, dynamodb: Any) -> None:
         self._table = stack.outputs["SharesTable"]

@@ -126,7 +126,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
 
     late = eventually(told_later, WITHIN_S)
 
-    # Without repeated ids, both receivers have the same events.
+    # Both receivers have the same events, and no event twice.
     assert {each["id"]: each for each in late} == {each["id"]: each for each in told}
     assert len(late) == len(told) == len({each["id"] for each in told})
     claimed = [each["data"] for each in told if each["type"].endswith("claimed")]

@@ -11,7 +11,7 @@ NAMED, ALL = "SPECIFIC_ATTRIBUTES", "ALL_ATTRIBUTES"
 
 
 def statements(stack: Stack, function: str) -> list[dict[str, Any]]:
-    """Return the statements of a function's role, with every value filled in."""
+    """Return the statements of a function's role, with all intrinsics resolved."""
     role = stack.of_type("AWS::IAM::Role")[f"{function}Role"]
     return [
         statement

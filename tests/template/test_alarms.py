@@ -303,7 +303,7 @@ def test_no_alarm_fires_before_the_first_run_of_its_schedule(stack: Stack) -> No
 
 
 def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
-    """Return the states of a silence alarm after each period, as CloudWatch's documentation has it.
+    """Return a silence alarm's state after each period, as CloudWatch documents it.
 
     "Using metric math": REPEAT fills gaps with the previous value, and IF drops points that do not
     meet its condition. "Configuring how alarms treat missing data": if all points are missing,

@@ -42,7 +42,7 @@ def _states(states: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _calls(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each integration with arguments of a call, in which values replace expressions."""
+    """Yield each integration, with the arguments of an example call."""
     tables = definition(stack)["States"]["ExportTables"]["Items"]
     for each in tables:
         export = {"TableArn": each["arn"], "S3Prefix": f"exports/{DATABASE}/{each['table']}"}

@@ -1,4 +1,6 @@
-"""Pages about personal data: they name each data store in the template, with its retention."""
+"""Pages about personal data: they name each data store in the template, and how long the store
+keeps data.
+"""
 
 import re
 from typing import Any

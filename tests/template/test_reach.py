@@ -17,7 +17,7 @@ CALLS_GATEWAYS = {"OrderFunction", "PaymentFunction", "TransferFunction"}
 
 
 def _asked(node: ast.AST) -> set[str]:
-    """Return the services for which the function's container creates a client."""
+    """Return the services for which a container's code creates a client."""
     return {
         str(argument.value)
         for call in ast.walk(node)
@@ -30,7 +30,7 @@ def _asked(node: ast.AST) -> set[str]:
 
 
 class _Callers(_Readers):
-    """Follows a handler's code to the AWS services that the handler may call."""
+    """Tracer that follows a handler's code to the AWS services that the code may call."""
 
     def services_of(self, handler: str, *, without: frozenset[str]) -> set[str]:
         spots = [spot for spot in self._bodies if spot[0] == handler]

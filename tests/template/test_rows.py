@@ -1,5 +1,5 @@
-"""Every function against every kind of row: only the functions in MAY can put, update or read rows
-of a kind.
+"""Every function against every kind of row: only the functions that MAY lists for a kind can put,
+update or read its rows.
 
 PutItem is tried with the key alone, because it replaces the whole row: a function that may put a
 row can also destroy one. PutItem is also tried with the row's decisive attribute, which some policy

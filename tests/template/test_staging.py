@@ -1,4 +1,4 @@
-"""CloudFront functions: they route testers who have a signed link to the staging stack."""
+"""CloudFront functions: testers with a signed link are routed to the staging stack."""
 
 import json
 import os

@@ -147,8 +147,8 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
             continue  # IAM can't limit these actions to resources.
         names = grant.resources
         if function == "ReconcileFunction":
-            # Leave out the runs' databases, whose names are unknown, and the bucket for exports
-            # alone.
+            # Leave out the runs' databases, whose names are unknown, and the bucket that contains
+            # only exports.
             names = tuple(name for name in names if not OF_RUNS.match(name))
         # Picture ids are random, and the bucket contains only pictures.
         names = tuple(name.removesuffix("Bucket/*") for name in names)
@@ -776,7 +776,7 @@ PASSED_ON: dict[Spot, Spot] = {
 
 
 class _Readers:
-    """Finds the code that reads each environment variable by following calls."""
+    """Tracer that follows calls to find the readers of each environment variable."""
 
     def __init__(self) -> None:
         places = ["*/api/*.py", "platform/http/*.py", "containers/*.py", "platform/*.py"]
@@ -823,7 +823,7 @@ class _Readers:
         needed: set[str] = set()
         while spots:
             spot = spots.pop()
-            if spot[0] == "provider":  # Any provider of the registry may be meant.
+            if spot[0] == "provider":  # This may be any registered provider.
                 spots += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue

@@ -305,7 +305,7 @@ def test_a_parameter_accepts_only_its_format(
 
 
 CLOUDFRONTS_ERRORS = {400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504}
-"""Errors that CloudFront caches (developer guide, *How CloudFront processes errors*)."""
+"""Error codes that CloudFront caches (developer guide, *How CloudFront processes errors*)."""
 
 
 @each_stack

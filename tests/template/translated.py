@@ -1,4 +1,4 @@
-"""Template as CloudFormation receives it: translated by SAM, with conditions decided and values
+"""Template as CloudFormation receives it: translated by SAM, with conditions evaluated and values
 filled in.
 
 SAM's translator pins a different version of pydantic than the product does, so it runs in the `sam`
