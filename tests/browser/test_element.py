@@ -163,7 +163,7 @@ def test_the_element_accepts_a_token_only_from_the_configured_origin(
 
     expect(shown).to_be_visible()
     guest.page.evaluate("window.flow = document.querySelector('red-packet').flow")
-    renewed = operator.token("by-message") + "="  # This token is for the same user.
+    renewed = operator.token("by-message") + "="  # The new token is for the same user.
     guest.page.evaluate(report, [renewed, "https://host.example"])
     guest.page.wait_for_timeout(300)
     kept = "document.querySelector('red-packet').token.endsWith('=') && "

@@ -19,7 +19,7 @@ from tests.integration.conftest import Eventually, HttpUser, Interruption, Invok
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Provoked fault, and what the commands of its page must show."""
+    """Provoked fault, and the output that the commands of the fault's page must show."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that replace the page's examples, keyed by variable."""

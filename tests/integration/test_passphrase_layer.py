@@ -21,7 +21,9 @@ def handler(event, context):
 
 
 def _probe(stack: Stack, like: str) -> Any:
-    """Deploy a function with the layers of *like*, and return its answer."""
+    """Deploy a function with the layers of the function *like*, and return the new function's
+    result.
+    """
     functions = stack.aws("lambda")
     its = functions.get_function_configuration(FunctionName=stack.outputs[like])
     archive = io.BytesIO()

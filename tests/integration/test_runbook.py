@@ -29,8 +29,9 @@ INDEX = RUNBOOK / "README.md"
 def operators_terminal(
     stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield a folder that looks like a clone with `redpacket` installed, and its shell's
-    environment. Its `make` runs in the real clone, and ends each drill after a second.
+    """Yield a folder that looks like a clone with `redpacket` installed, and the environment for a
+    shell in this folder. The folder's `make` runs in the real clone, and ends each drill after a
+    second.
     """
     folder = tmp_path_factory.mktemp("clone")
     commands = folder / ".local" / "bin"

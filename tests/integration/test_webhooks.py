@@ -114,7 +114,8 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     event_count = sum(EXPECTED.values())
     eventually(lambda: down.details()["waiting_count"] >= event_count, WITHIN_S)
 
-    # The receiver works again. An edit resets its failures, and the retry task sends all events.
+    # The receiver works again. An edit resets the webhook's failures, and the retry task sends all
+    # events.
     down.become(mode="ok")
     down.put()
 

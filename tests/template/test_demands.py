@@ -125,7 +125,7 @@ def _rules(stack: Stack) -> Iterator[tuple[str, bool]]:
     """EventBridge User Guide, "Using resource-based policies": the function's policy allows the
     call.
 
-    "Using identity-based policies": every other target has a role.
+    "Using identity-based policies": all other targets have a role.
     """
     for name, target in _rule_targets(stack):
         if "RoleArn" in target:

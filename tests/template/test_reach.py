@@ -104,7 +104,7 @@ def test_a_function_in_the_vpc_reaches_every_service_that_it_calls(stack: Stack)
 
 
 def _inside(stack: Stack, *subnets: str) -> set[str]:
-    """Return the stack's functions that are in these subnets."""
+    """Return the stack's functions that are in *subnets*."""
     expected = [stack.physical(name) for name in subnets]
     functions = stack.of_type("AWS::Lambda::Function").items()
     return {

@@ -257,12 +257,12 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
     assert [json.loads(each["Pattern"]) for each in patterns] == [
         {"eventName": ["MODIFY", "REMOVE"]}
     ]
-    # TTL removes only the daily sums in this table, never approvals.
+    # TTL removes only the daily sums in ApprovalsTable, never approvals.
     keys = {"pk": {"S": [{"prefix": "approval#"}]}}
     assert [json.loads(each["Pattern"]) for each in approvals] == [
         {"eventName": ["MODIFY", "REMOVE"], "dynamodb": {"Keys": keys}}
     ]
-    # AnnounceFunction sets each such record aside.
+    # AnnounceFunction sends the records of altered rows to the queue that this alarm watches.
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert "audit log" in alarm["AlarmDescription"]
 

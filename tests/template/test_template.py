@@ -469,7 +469,7 @@ STREAMED = {
     # The images show whether a change is a decision, which is allowed, or tampering.
     "AnnounceApprovals": "NEW_AND_OLD_IMAGES",
 }
-"""Sources of AnnounceFunction, with the images in their streams."""
+"""Event sources of AnnounceFunction, with the images that each stream contains."""
 
 
 def test_a_record_cannot_block_its_stream_and_none_is_lost_silently() -> None:
@@ -557,7 +557,7 @@ def _handler(handler: str) -> Any:
 
 
 def _routes() -> dict[str, str]:
-    """Return the template's routes, each with its function."""
+    """Return the function of each route in the template."""
     integrations = _of_type("AWS::ApiGatewayV2::Integration")
     return {
         route["RouteKey"]: _function_at(

@@ -216,7 +216,7 @@ def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
         deliveries: (0, 60),
         "LogFunction": (0, 60),
     }
-    # EventBridge must not retry its calls of Lambda either.
+    # EventBridge must not retry its calls to Lambda functions either.
     for rule in stack.of_type("AWS::Events::Rule").values():
         for target in rule["Targets"]:
             assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0

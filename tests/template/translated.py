@@ -459,6 +459,6 @@ STACKS = [
         },
     ),
 ]
-"""Stacks in which each condition is true and false; `test_variants.py` checks this."""
+"""Stacks that cover both values of each condition, as `test_variants.py` checks."""
 
 STACK_OF = {stack.name: stack for stack in STACKS}
