@@ -38,6 +38,7 @@ def check_concurrency(stage: str, functions: "LambdaClient") -> int:
 def has_distribution(front: Any) -> bool:  # noqa: ANN401 - a client of CloudFront
     """Return whether a distribution exists, which proves that CloudFront serves this account.
 
-    CloudFront may refuse an account until AWS Support verifies it. No call shows this in advance.
+    CloudFront may refuse an account until AWS Support verifies it. No API call reveals this in
+    advance.
     """
     return bool(front.list_distributions(MaxItems="1")["DistributionList"]["Quantity"])

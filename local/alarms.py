@@ -1,7 +1,7 @@
 """Local CloudWatch: metrics from log lines, and states of the template's alarms.
 
-The emulator reads no metric from a log line, has no queue metrics, and ignores dimensions and
-missing data. This thread evaluates alarms like CloudWatch, so `redpacket count` and
+The emulator reads no metrics from log lines, has no queue metrics, and ignores dimensions and
+missing data. This thread evaluates alarms as CloudWatch does, so `redpacket count` and
 `redpacket doctor` give the same results as on AWS. Alarms on metric math are not deployed here.
 """
 
@@ -81,7 +81,7 @@ class Alarms:
                 for page in pages
                 for event in page["events"]
             )
-            # Count equal lines, because the emulator gives lines no ids.
+            # Count equal lines, because the emulator gives log lines no ids.
             for line, fresh in (counts - self._seen).items():
                 self._seen[line] += fresh
                 for key, value in [*metrics_of(line[2])] * fresh:

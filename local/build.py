@@ -27,7 +27,7 @@ SAYS_EVERY_S = 5.0
 # Number of builds to keep, so that stacks with different sources can start concurrently.
 BUILDS_KEPT = 3
 SOURCES = ("shared", "lua", "functions")
-# Properties that name a local folder to be uploaded, by resource type.
+# Properties that name a local folder to upload, keyed by resource type.
 CODE_PROPERTIES = {
     "AWS::Serverless::Function": "CodeUri",
     "AWS::Serverless::LayerVersion": "ContentUri",
@@ -154,7 +154,8 @@ def _archive(source: Path, target: Path) -> dict[str, str]:
         for file in sorted(source.rglob("*")):
             if file.is_file():
                 archive.write(file, file.relative_to(source))
-    # The key names this build, because CloudFormation only updates a function with a new key.
+    # The key contains the build's name, because CloudFormation updates a function only if the key
+    # changes.
     return {"Bucket": ARTIFACT_BUCKET, "Key": f"{target.parent.name}/{target.name}"}
 
 

@@ -60,7 +60,7 @@ def _loosen_contents(answers: "_Answers", holder: Schema) -> None:
 
 
 class _Answers:
-    """Remover of closed enumerations from response schemas, in place."""
+    """Converter that removes closed enumerations from response schemas in place."""
 
     def __init__(self, schemas: Schema) -> None:
         self._schemas = schemas

@@ -18,7 +18,7 @@ UNRELEASED = "## [Unreleased]\n"
 
 
 def cut(version: str, day: date, root: Path) -> None:
-    """Set the version, and move the unreleased changes under it. Raises StackError."""
+    """Set the version, and move the unreleased changes under that version. Raises StackError."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise StackError(f"{version} is not a version: use three numbers, as in 1.2.0")
     changelog, source = root / "CHANGELOG.md", root / SOURCE

@@ -34,8 +34,8 @@ def deploy(
 ) -> dict[str, str]:
     """Create or update the stack from *build*, and return its outputs.
 
-    Parameters that the template does not declare are omitted. All functions get *variables*, which
-    no template can set.
+    Parameters that the template does not declare are omitted. All functions also get *variables*,
+    which the template does not set.
     """
     try:
         return _deploy(_with_variables(build, variables), parameters, cloud, store)

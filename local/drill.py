@@ -75,7 +75,7 @@ class Scene:
         return f"{answer.status_code} {told.get('outcome') or told.get('code')}"
 
     def aws(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
-        """Return a client of the stack's emulator."""
+        """Return a boto3 client for the stack's emulator."""
         return client_of(self.stack["emulator"], service)
 
     @contextmanager

@@ -86,7 +86,7 @@ def _run_task(resource: str, arguments: Any) -> Any:  # noqa: ANN401 - any integ
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value with whole floats as integers, like AWS; JSONata computes in floats."""
+    """Return a value with whole floats as integers, as AWS does; JSONata computes in floats."""
     if isinstance(value, dict):
         return {name: _whole(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -309,7 +309,7 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
 
 
 def _shared(schemas: Schema) -> Schema:
-    """Return the schemas, with longer values in responses as components."""
+    """Return the schemas; longer values in responses become components."""
     named: Schema = {}
     for module in _ANSWERS:
         for name, kind in vars(module).items():
@@ -537,7 +537,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
 
 
 def _webhook(kind: EventType) -> Schema:
-    """Return the request that receivers get: a CloudEvent with a Standard Webhooks signature."""
+    """Return the request to webhook receivers: a CloudEvent with a Standard Webhooks signature."""
     data = events.DATA[kind]
     event: Schema = {
         "specversion": {"const": "1.0"},

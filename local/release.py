@@ -107,7 +107,7 @@ def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
 
 
 VERSIONS_KEPT = 2
-"""Number of versions older than the alias's version to keep, for a rollback."""
+"""Number of versions before the alias's version that are kept for a rollback."""
 
 
 def prune(stack_name: str, session: boto3.Session) -> int:

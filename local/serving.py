@@ -16,7 +16,7 @@ def serve(
     host: str = HOST,
     is_proxy: bool = False,
 ) -> None:
-    """Serve, by default only to this machine. A proxy adds no Date header.
+    """Serve, by default only to this machine. With *is_proxy*, add no Date header.
 
     If the stack has already reserved the port, serve the socket in `LISTEN_FD`.
     """

@@ -38,7 +38,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "input": frozenset({"tag", "name", "label", "placeholder", "required"}),
     "button": frozenset({"tag", "type", "text", "behaviors", "name", "form_action_type"}),
 }
-"""Properties of cards 2.0 that the simulator accepts; the platform refuses others."""
+"""Card 2.0 properties that the simulator accepts; Lark rejects others."""
 
 
 class Refusal(Exception):
@@ -68,7 +68,7 @@ def sealed(content: bytes, key: str) -> str:
 
 
 def signed(call: Mapping[str, Any], key: str, at_s: int) -> tuple[dict[str, str], bytes]:
-    """Return the headers and the body of an encrypted call."""
+    """Return the headers and body of a signed, encrypted call."""
     body = json.dumps({"encrypt": sealed(json.dumps(call).encode(), key)}).encode()
     timestamp, nonce = str(at_s), secrets.token_hex(8)
     return {

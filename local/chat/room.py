@@ -13,7 +13,7 @@ import httpx
 from starlette.routing import Route
 
 Run = tuple[str, bool]
-"""Run of text, and whether it is bold."""
+"""Run of text, and whether the run is bold."""
 
 BOT = "bot"
 GROUP = "group"
@@ -48,7 +48,7 @@ class Shown:
     runs: list[Run]
     buttons: list[dict[str, str]] = field(default_factory=list)
     form: list[dict[str, str]] = field(default_factory=list)
-    """Inputs with name and label; the last one is the button that sends them."""
+    """Inputs with names and labels; the last one is the submit button."""
     answers: str | None = None
     cover: str | None = None
     edits: int = 0
@@ -73,13 +73,13 @@ class Chat:
 
 @dataclass
 class Rates:
-    """Sliding windows: calls in the last seconds for each key."""
+    """Sliding-window rate limits, with the times of recent calls for each key."""
 
     now_s: Callable[[], float] = time.monotonic
     calls: defaultdict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
 
     def wait_s(self, *limits: tuple[str, int, float]) -> float:
-        """Count a call and return 0, or return the seconds until every limit accepts it."""
+        """Count a call and return 0, or return the seconds until every limit allows the call."""
         now_s, waits_s = self.now_s(), [0.0]
         for key, most, window_s in limits:
             made = self.calls[f"{key}/{window_s}"]
@@ -159,12 +159,12 @@ class Platform(ABC):
         return next(self._numbers)
 
     def toast(self, person_key: str, text: str, *, is_alert: bool = False) -> None:
-        """Show *text* to one member alone."""
+        """Show *text* to only one member."""
         shown = {"number": self.number(), "text": text, "is_alert": is_alert}
         self.toasts[person_key].append(shown)
 
     def in_turn(self, queue: str, delivery: Coroutine[Any, Any, None]) -> None:
-        """Run *delivery* after all earlier deliveries in its queue."""
+        """Run *delivery* after all earlier deliveries in the queue."""
         before = self.last.get(queue)
 
         async def run() -> None:

@@ -35,7 +35,7 @@ Found = TypeVar("Found")
 
 
 class Clock(Protocol):
-    """Time of a provider; a simulation's is virtual."""
+    """Clock of a provider; simulations use a virtual clock."""
 
     def now_ms(self) -> int:
         """Return the time in milliseconds."""

@@ -25,7 +25,7 @@ class Mode(StrEnum):
     REFUSES_ADDRESS = "refuses_address"
     NOT_FOUND_THEN_FOUND = "not_found_then_found"
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
-    # A provider may always require confirmation; a host's wallet requires it only in this mode.
+    # Some providers always require confirmation; the host's wallet requires it only in this mode.
     ASKS_CONFIRMATION = "asks_confirmation"
     # Responses to any call.
     SLOW = "slow"

@@ -149,7 +149,7 @@ class Crowd:
     def once(
         self, person: Person, path: str, body: dict[str, Any], chance: random.Random, name: str
     ) -> dict[str, Any] | None:
-        """Post once, or twice with one key; return the result, or None for a refusal."""
+        """Post once, or twice with the same key; return the result, or None for a refusal."""
         key = uuid.uuid4().hex
         answer = person.call.ask("POST", path, body, key)
         told = self.told(answer, path)
@@ -162,7 +162,7 @@ class Crowd:
         return told
 
     def told(self, answer: httpx.Response, feature: str) -> dict[str, Any] | None:
-        """Return the content of a success, which counts for *feature*, or None for a refusal."""
+        """Return a successful response's body and count *feature*, or return None for a refusal."""
         if answer.is_success:
             self.watch.did(feature)
             return dict(answer.json())
@@ -221,7 +221,7 @@ class Crowd:
 
 
 def expect(answer: httpx.Response) -> dict[str, Any]:
-    """Return the content of a success. Raises RuntimeError."""
+    """Return the body of a successful response. Raises RuntimeError."""
     if not answer.is_success:
         raise RuntimeError(f"{answer.request.url.path}: {answer.status_code} {answer.text}")
     content: dict[str, Any] = answer.json()

@@ -165,7 +165,7 @@ def _is_open(answer: httpx.Response, code: str) -> bool:
 
 
 def code_of(answer: httpx.Response) -> str:
-    """Return the code of a problem, or an empty text."""
+    """Return a problem's code, or an empty string."""
     if answer.is_success:
         return ""
     try:

@@ -60,7 +60,7 @@ class WeChatSetup(Setup):
         return part | ({"scope": "snsapi_userinfo"} if PICTURE_HOST in hosts else {})
 
     def auth(self, parameters: Parameters) -> dict[str, str] | None:
-        """Return the silent sign-in, if this API signs the tokens."""
+        """Return the silent WeChat sign-in, if this API signs the users' tokens."""
         if not parameters.get("WeChatIssuerSecretArn") or parameters.get("PageClientId"):
             return None
         # The API signs the tokens; the issuer URL only serves two published files.

@@ -1,4 +1,4 @@
-"""WeChat Pay: API v3 for the merchant, and the routes that identify the merchant's users."""
+"""Simulated WeChat: API v3 for the merchant, and the routes that identify the merchant's users."""
 
 import asyncio
 import gzip

@@ -50,7 +50,7 @@ class GatewayKeys:
     private_key: rsa.RSAPrivateKey
     merchant: Merchant
     certificates: dict[str, rsa.RSAPublicKey]
-    """Keys of the merchant's certificates, keyed by serial number; earlier ones stay valid."""
+    """Public keys of the merchant's certificates, keyed by serial; earlier keys stay valid."""
     merchant_file: Path
 
     @classmethod

@@ -15,7 +15,9 @@ from redpacket.platform.http.bodies import about
 class Difference(TypedDict):
     """One violated rule."""
 
-    rule: Annotated[Word, about("Violated invariant, or the compared part, such as `log`.", "I4")]
+    rule: Annotated[
+        Word, about("Violated invariant, or the part that differs, such as `log`.", "I4")
+    ]
     subject: Annotated[Word, Field(examples=[f"packet {SOME_PACKET_ID}"])]
     what: Annotated[Word, Field(examples=["settled_fen"])]
     expected: int | str
@@ -32,10 +34,10 @@ class Audit(TypedDict):
     differences: Differences
     share_count: Annotated[Count, about("Claimed and refunded shares that were examined.")]
     unsettled_count: Annotated[
-        Count, about("Claims whose money is not paid out yet; a late one is a difference.")
+        Count, about("Claims that are not settled yet; a late claim is also a difference.")
     ]
     unsettled_since_ms: Annotated[
-        AtMs | None, about("Time of the oldest unsettled claim; null without unsettled claims.")
+        AtMs | None, about("Time of the oldest unsettled claim; null if there is none.")
     ]
 
 
@@ -49,7 +51,7 @@ class Check(TypedDict):
     """Result of one check."""
 
     name: Annotated[Word, Field(examples=["check_postings"])]
-    examined: Annotated[Count, about("Rows that the check read; 0 proves nothing.")]
+    examined: Annotated[Count, about("Rows that the check read; if 0, the check proves nothing.")]
     differences: Count
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RUN_ID = "[0-9a-f_-]{1,80}"
 """Pattern of run ids, which are execution names that the API or the schedule chooses."""
 
-run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started it.")
+run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started the run.")
 
 
 def audit_view(audit: PacketAudit) -> answers.Audit:

@@ -48,7 +48,7 @@ _LATE_MAX_MS = 3_600_000
 def start_run(run_id: str, *, runs: StateMachine) -> str:
     """Start a run and return its id, or return the id of the run in progress.
 
-    An export costs money, so repeated requests must not each start one.
+    An export costs money, so repeated requests must not start several runs.
     """
     if going_on := runs.newest("RUNNING"):
         return going_on[0]

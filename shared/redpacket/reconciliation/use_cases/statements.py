@@ -212,7 +212,7 @@ def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
 
 
 def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
-    """Return the statement that makes the files of an export readable.
+    """Return the statement that makes an export's files queryable.
 
     Names are case-sensitive: otherwise, if two names differed only in case, the last value would
     win. Hive's column names are lowercase, so every name with capitals gets a mapping, at any
