@@ -176,7 +176,7 @@ A deployment may have lower maximums for `count` and `share_fen_max` than those 
 
 @cache
 def operations() -> dict[str, Operation]:
-    """Return the operations of all handlers, keyed by route; load handlers by path, like Lambda."""
+    """Load all handlers by path, as Lambda does; return their operations, keyed by route."""
     collected: dict[str, Operation] = {}
     files = {file.parent.name: file for file in (places.ROOT / "functions").glob("*/app.py")}
     for handler in sorted(files, key=lambda name: (*_HANDLERS, name).index(name)):

@@ -212,6 +212,6 @@ class Page:
         try:
             file = (self._folder / path.lstrip("/")).resolve()
             is_ours = file.is_relative_to(self._folder) and file.is_file()
-        except (OSError, ValueError):  # The path is invalid as a file name.
+        except (OSError, ValueError):  # The path is not a valid file name.
             return None
         return File.of(path, file.read_bytes()) if is_ours else None

@@ -31,7 +31,7 @@ class Process:
         cwd: Path,
         listener: socket.socket | None = None,
     ) -> None:
-        """Start *command*, which serves *listener*, if given (`local/serving.py`)."""
+        """Start *command*, which serves the socket *listener* if given (`local/serving.py`)."""
         self.name = name
         self.log = log
         self._pid_file = log.with_suffix(".pid")

@@ -26,7 +26,7 @@ _PROMISED = re.compile(r'^__version__ = "[1-9]\d*\.\d+\.\d+"$', re.MULTILINE)
 def check(root: Path) -> str:
     """Return a summary of the checks.
 
-    Raises StackError with each broken promise and long subject.
+    Raises StackError with a list of broken promises and subjects that are too long.
     """
     if not _PROMISED.search((root / SOURCE).read_text(encoding="utf-8")):
         return "No version is promised yet."

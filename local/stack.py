@@ -130,12 +130,12 @@ class Stack:
 
     @property
     def gateway(self) -> str:
-        """Address of the simulated payment provider."""
+        """Address of the simulated WeChat."""
         return self._programs["gateway"]
 
     @property
     def wallet(self) -> str:
-        """Address of the host's wallet."""
+        """Address of the host's wallet, simulated or the developer's own."""
         return self._programs["wallet"]
 
     @property
@@ -266,7 +266,7 @@ class Stack:
         with Building(self._say, self._log("build"), sources) as building:
             built = building.finish()
         self._providers |= parameters
-        # Publish new function versions, like `make deploy`.
+        # Publish new function versions, as `make deploy` does.
         self._deploy(built, {"RELEASE": str(time.time_ns())})
         self.describe()
 

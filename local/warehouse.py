@@ -148,7 +148,7 @@ class Duck:
         return self.named_rows(sql)[1:]
 
     def named_rows(self, sql: str) -> Found:
-        """Return a query's column names, followed by its rows, like Athena."""
+        """Return a query's column names, followed by its rows, as Athena does."""
         cursor = self._connection.execute(sql.replace(" WITH (format = 'PARQUET')", ""))
         names = tuple(column[0] for column in cursor.description or ())
         rows = cursor.fetchall()

@@ -1,4 +1,4 @@
-"""Serves the simulators, like `python -m local.chat --port N --secret FILE --callback-url URL`."""
+"""Command for the simulators: `python -m local.chat --port N --secret FILE --callback-url URL`."""
 
 import argparse
 import json

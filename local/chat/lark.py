@@ -87,7 +87,7 @@ class LarkSimulator(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the member's id as the bot sees it."""
+        """Return the user id that the bot derives for this member."""
         return f"lark:{TENANT}:{_open_id(person)}"
 
     def __init__(

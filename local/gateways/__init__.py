@@ -2,5 +2,5 @@
 
 One core keeps the simulators' books, and one policy injects faults; each provider only translates
 its wire format. The simulators share no code with the product, so that one mistake cannot hide in
-both. Production also uses a setup: `local/publish.py` makes the page's configuration from it.
+both. In production, `local/publish.py` also uses the setups, for the page's configuration.
 """

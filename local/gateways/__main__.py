@@ -1,4 +1,4 @@
-"""Server of a provider, for `python -m local.gateways NAME --port N --keys FOLDER`."""
+"""Command for a simulated provider: `python -m local.gateways NAME --port N --keys FOLDER`."""
 
 import argparse
 from pathlib import Path

@@ -336,7 +336,7 @@ def digest(*of: object, digits: int) -> str:
 
 
 def wall_s() -> int:
-    """Return this machine's time, which signatures contain."""
+    """Return this machine's time in seconds, for signatures."""
     return int(time.time())
 
 

@@ -1,4 +1,4 @@
-"""Server of the receiver; webhooks point to `/events/NAME`."""
+"""Command for the simulated receiver; webhooks call `/events/NAME`."""
 
 import argparse
 

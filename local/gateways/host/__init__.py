@@ -1,1 +1,1 @@
-"""A host's own wallet, and its setup."""
+"""Simulator of a host's own wallet, and its setup."""

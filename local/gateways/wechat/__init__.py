@@ -1,1 +1,1 @@
-"""WeChat Pay's API v3, and its setup."""
+"""Simulator of WeChat Pay's API v3, and its setup."""
