@@ -476,7 +476,7 @@ def admit_chat(request: RequestOf[ChatBody]) -> HttpAnswer[AdmittedChat]:
     "DELETE /admin/chats/{connector}/{chat_id}",
     parameters=(connector_of, chat_id_of),
     scopes=OPERATORS,
-    refusals=(ChatNotFound,),
+    refusals=(ChatNotFound, InvalidRequest),
 )
 def revoke_chat(request: HttpRequest) -> HttpAnswer[ChatPlace]:
     """Revoke a chat, so that its members can neither send nor claim there."""

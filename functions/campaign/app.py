@@ -36,7 +36,7 @@ from redpacket.operations.api.scopes import (
 from redpacket.packets.api.packet_ids import preheat_cursor_of
 from redpacket.packets.api.views import UserPresenter, shown_rounds
 from redpacket.packets.errors import PacketNotFound
-from redpacket.platform.errors import VersionConflict
+from redpacket.platform.errors import InvalidRequest, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.entity_tags import known_tags_of, tagged
@@ -168,7 +168,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     "GET /admin/campaigns/{campaign_id}/audience/{user}",
     parameters=(campaign_id_of, user_of),
     scopes=TREASURY_READERS,
-    refusals=(CampaignNotFound,),
+    refusals=(CampaignNotFound, InvalidRequest),
 )
 def check_audience(request: HttpRequest) -> HttpAnswer[CheckedAudience]:
     """Return whether a user is on a campaign's list; the audit log records the read."""

@@ -90,7 +90,10 @@ def soak(minutes: float, seed: int, commit: str, folder: Path) -> tuple[Watch, A
             crowd.end()
         say("The crowd has left")
         agreement = Agreement(crowd, troubles)
-        agreement.check()
+        try:
+            agreement.check()
+        except RuntimeError as error:  # the rows and logs that are kept show the cause
+            watch.violated(f"comparison: {error}")
         if watch.violations or watch.unexplained():
             keep(stack, folder)
     return watch, agreement

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from local.seed_keys import seed_keys_of
 from redpacket.platform.aws.client import AwsClient
@@ -185,7 +186,8 @@ class Agreement:
         while path:
             page = expect(person.call.ask("GET", path))
             total_fen += sum(item["amount_fen"] for item in page["items"])
-            path = f"/me/transfers?limit=100&cursor={page['next']}" if page["next"] else ""
+            following = urlencode({"limit": 100, "cursor": page["next"]})
+            path = f"/me/transfers?{following}" if page["next"] else ""
         self.seen["balances"] += 1
         if total_fen != me["balance_fen"]:
             self.watch.violated(f"{person.name} has {me['balance_fen']}, transfers of {total_fen}")

@@ -357,6 +357,21 @@ def test_a_query_of_another_form_is_refused(
         assert_invalid(sender.http.send(request), name)
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/admin/withdrawals?user=nobody&status=x", "status"),
+        ("/admin/withdrawals?user=nobody&cursor=x", "cursor"),
+        ("/admin/packets?sender=nobody&limit=0", "limit"),
+        (f"/admin/packets?packet={UNKNOWN_PACKET}&status=x", "status"),
+    ],
+)
+def test_a_query_is_refused_even_if_the_list_would_not_read_it(
+    operator: HttpUser, path: str, name: str
+) -> None:
+    assert_invalid(operator.http.get(path), name)
+
+
 def test_operators_cannot_credit_themselves(operator: HttpUser) -> None:
     answer = operator.post("/admin/deposits", {"user": operator.host_id, "amount_fen": 100})
 

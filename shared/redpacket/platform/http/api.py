@@ -172,6 +172,9 @@ class Api:
                 # Log the operator's pseudonym, because the access log names no user.
                 user_id, route = request.user.user_id, operation.key
                 write_line("operator", operator=user_id, route=route, request_id=request_id)
+            for parameter in operation.parameters:
+                if parameter.place == "query":  # a handler may return before it reads all of them
+                    parameter(request)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
             outcomes.count(code_of(error))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from redpacket.platform.errors import IdempotencyKeyMissing, InvalidRequest
+from redpacket.platform.errors import IdempotencyKeyMissing, InvalidRequest, invalid_cursor
 from redpacket.platform.idempotency import hash_of_key
 
 if TYPE_CHECKING:
@@ -129,8 +129,14 @@ def cursor(
     pattern: str | None = None, meaning: str = "`next` from the previous page."
 ) -> Parameter[str | None]:
     """Declare a cursor; the list itself rejects cursors of other lists."""
+
+    def check(text: str) -> str:
+        if pattern is not None and not re.fullmatch(pattern, text):
+            raise invalid_cursor()
+        return text
+
     form = {"type": "string"} if pattern is None else _texts(pattern)
-    return Parameter("query", "cursor", form, meaning, str, None)
+    return Parameter("query", "cursor", form, meaning, check, None)
 
 
 def _texts(pattern: str) -> dict[str, object]:
