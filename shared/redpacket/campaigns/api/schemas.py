@@ -110,7 +110,7 @@ class CampaignBody(StrictBody):
         StringConstraints(max_length=64),
         AfterValidator(_timezone),
         about(
-            "Time zone of the campaign's days; it can't be changed later.",
+            "Time zone of the campaign's days; fixed once the campaign has prizes.",
             json_schema_extra={"pattern": f"^({TIMEZONE.pattern})$"},
         ),
     ] = TIMEZONE_DEFAULT
