@@ -271,6 +271,13 @@ def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
         wrong.discard(ParameterLocation.BODY)  # No body is sent if none is required.
     elif body and _is_valid(body.__name__, case.body):
         wrong.discard(ParameterLocation.BODY)  # The library treats any text as an invisible one.
+    sent = case.path_parameters or {}
+    if all(
+        jsonschema_rs.is_valid(dict(parameter.form), sent.get(parameter.name))
+        for parameter in operation.parameters
+        if parameter.place == "path"
+    ):
+        wrong.discard(ParameterLocation.PATH)
     places = {parameter.place for parameter in operation.parameters}
     if "headers" not in places:
         wrong.discard(ParameterLocation.HEADER)  # The token's header always gets a valid token.
