@@ -22,6 +22,7 @@ from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
+from urllib.parse import unquote
 
 import hypothesis
 import jsonschema_rs
@@ -271,9 +272,9 @@ def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
         wrong.discard(ParameterLocation.BODY)  # No body is sent if none is required.
     elif body and _is_valid(body.__name__, case.body):
         wrong.discard(ParameterLocation.BODY)  # The library treats any text as an invisible one.
-    sent = case.path_parameters or {}
+    sent = case.path_parameters or {}  # percent-encoded
     if all(
-        jsonschema_rs.is_valid(dict(parameter.form), sent.get(parameter.name))
+        jsonschema_rs.is_valid(dict(parameter.form), unquote(str(sent.get(parameter.name))))
         for parameter in operation.parameters
         if parameter.place == "path"
     ):
