@@ -7,7 +7,7 @@ from typing import Any
 LOG_EVENT_BYTES = 26
 """Bytes that CloudWatch counts for each line, in addition to its text."""
 
-# Lines that Lambda logs for each call in JSON, unless SystemLogLevel is above INFO.
+# JSON lines that Lambda logs for each invocation, unless SystemLogLevel is above INFO.
 PLATFORM_LINES = (
     (
         '{"time":"2027-01-29T12:00:00.000Z","type":"platform.start","record":'

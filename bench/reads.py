@@ -5,7 +5,7 @@ The real use cases and adapters run against an in-memory DynamoDB behind a meter
 concurrent users, it is the total of their requests.
 
 Figures of record pages include reads of packets, shares, claimers, and sums. Each process caches
-profiles for some seconds, so a separate figure counts reads of profiles that are not cached.
+profiles for ten seconds, so a separate figure counts reads of profiles that are not cached.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Virtual time: many flows run concurrently in one thread, and their waits take no real time.
 
 Each flow is a greenlet that sleeps when a real flow would wait for the network. The flow that is
-due first runs next, so runs are deterministic, and a virtual hour takes some seconds.
+due first runs next, so runs are deterministic, and a virtual hour takes a few seconds.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Build of the real template with the real `sam build`, cached by a hash of the sources."""
+"""Builder that runs `sam build` on the real template and caches the result by a source hash."""
 
 import fcntl
 import hashlib

@@ -1,4 +1,4 @@
-/** Build of the page: /index.html and hashed assets, served from the API's own origin. */
+/** Builds the page: /index.html and hashed assets, served from the API's own origin. */
 
 import { defineConfig, type Plugin } from "vite";
 

@@ -1,5 +1,5 @@
 /**
- * Build of the element for other pages: the single file /red-packet.js, a versioned copy, and the npm package.
+ * Builds the element for other pages: the single file /red-packet.js, a versioned copy, and the npm package.
  *
  * Texts of other languages are in separate files, which load on demand.
  */

@@ -1,4 +1,4 @@
-/** Build of example pages that embed a packet, as a host's own bundler would make it. `make demo-site` serves them. */
+/** Bundles the example pages, which embed a packet, the way a host's own bundler would. `make demo-site` serves them. */
 
 import { defineConfig } from "vite";
 

@@ -1,4 +1,4 @@
-/** Build of the operators' console: /operator.html and assets that the users' page does not share. */
+/** Builds the operators' console: /operator.html and assets that the users' page does not share. */
 
 import { defineConfig } from "vite";
 

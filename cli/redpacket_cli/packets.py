@@ -408,7 +408,9 @@ def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
 
 def verify(
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(help="A proof, followed by pages of results.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="A proof, then the other API responses to check.")
+    ],
     user: Annotated[str, typer.Option(help="The user who drew.")] = "",
     commitment: Annotated[str, typer.Option(help="The commitment that you noted earlier.")] = "",
 ) -> None:

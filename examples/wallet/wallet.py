@@ -33,7 +33,7 @@ RETRY_S = (0, 1, 2, 5, 30, 120)
 
 
 class Wallet:
-    """The wallet's books: one row for each number. Repeated calls don't change it."""
+    """The wallet's books, with one row per number. A repeated call changes nothing."""
 
     def __init__(self, report: Callable[[str, str, str], None]) -> None:
         """Store *report*, which sends the type, the number, and the wallet's own id of a result."""

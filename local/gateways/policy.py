@@ -192,7 +192,7 @@ class Policy:
         )
 
     def after_transfer(self, books: Books, transfer: Transfer, meeting: Meeting) -> None:
-        """Pay a transfer that needs no confirmation, or let it fail in mode REFUSES."""
+        """Pay a transfer that needs no confirmation, or make it fail in mode REFUSES."""
         if meeting.mode is Mode.REFUSES:
             books.move(transfer, "failed", "ACCOUNT_FROZEN")
         elif transfer.state == "processing":

@@ -1,4 +1,7 @@
-"""Actions of people at a provider: users pay and confirm; operators use the merchant's console."""
+"""Controls of a simulated provider, for tests.
+
+They act as the provider's users and as the merchant's staff, inject faults, and move its clock.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

@@ -106,8 +106,11 @@ class Office:
         act: Callable[[Self], object],
         between: Callable[[Self], object] = lambda _: None,
     ) -> bool:
-        """Run *act*, and interrupt it at its I/O number *at*; return whether it got that far. *how*
-        is "lost", "in doubt", "killed", or "between", which only runs *between* at that I/O.
+        """Run *act*, and interrupt it at its I/O number *at*; return whether *act* got that far.
+
+        *how* says what happens there: the call times out before its effect ("lost") or after it
+        ("in doubt"), the function crashes after the call ("killed"), or the callback *between*
+        runs before the call ("between").
         """
         self.client.count, self.client.cut_at, self.client.how = 0, at, how
         self.client.between = lambda: between(self)

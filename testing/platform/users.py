@@ -9,7 +9,7 @@ from testing.reconciliation.checks import Told
 
 
 class HttpUser:
-    """Caller of the API. *host_id* is the token's subject, and *user_id* the id in the ledger."""
+    """API client. *host_id* is the token's subject, and *user_id* the id in the ledger."""
 
     def __init__(self, http: httpx.Client, host_id: str, user_id: str, told: list[Told]) -> None:
         self.http = http

@@ -81,7 +81,7 @@ class Troubles:
                     os.kill(pid, signal.SIGKILL)
 
     def freeze(self, name: str, chance: random.Random) -> None:
-        """Freeze a program for some seconds."""
+        """Freeze a program for three to eight seconds."""
         with self.frozen(name):
             time.sleep(chance.uniform(*FROZEN_S))
 
@@ -104,7 +104,7 @@ class Troubles:
                 time.sleep(chance.uniform(*FROZEN_S))
 
     def fail_outside(self, chance: random.Random) -> None:
-        """Let a provider fail, hang, respond slowly, and pay although it reports an error."""
+        """Make a provider slow, time out, or return errors, sometimes after it has paid."""
         name = chance.choice(PROVIDERS)
         with self.watch.fault("gateway fails" if name == "wechat" else "wallet fails"):
             self.crowd.outside(name, "mode", {"shares": FAILING, "seed": chance.randrange(99)})

@@ -208,7 +208,7 @@ def test_one_of_many_callers_loads(copies: Copies) -> None:
     assert copies.audiences.begin_load("gala", BUCKET, LIFE_MS) is None
     assert not copies.audiences.load("gala", BUCKET, "another turn", [ANN])
     assert copies.audiences.load("gala", BUCKET, first, [ANN])
-    # The loader's lease has expired.
+    # The successful load ended the lease, so the same token can't load again.
     assert not copies.audiences.load("gala", BUCKET, first, [BOB])
     assert copies.answers(ALLOW) == ["reserved", "not_in_audience"]
 

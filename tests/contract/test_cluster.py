@@ -163,7 +163,7 @@ def test_a_promoted_replica_is_found_while_its_primary_lives_and_afterwards() ->
         _ask(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
         assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
-        # This client knows only the primary's address.
+        # This client starts after the takeover, and knows only the other primary's address.
         late = RedisShards(_client(cluster.servers[1].port), PUBLISHED_SEEDS)
         late.grab(packet.packet_id, "cat")
         primary.kill()

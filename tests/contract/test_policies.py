@@ -282,7 +282,9 @@ class _Context:
 
 @dataclass
 class Handlers:
-    """Caller of the handlers, as API Gateway, the queue and the schedules call them."""
+    """Client that invokes the handlers with events like those of API Gateway, the queues, the
+    stream and the schedules.
+    """
 
     recorder: Recorder
     gateway: FakeGateway

@@ -1,11 +1,12 @@
 """Deterministic simulation of payments and withdrawals, like `simulation` for packets.
 
-Users pay in and withdraw, for balances and for packets. Providers time out after paying, hide
-payments, refuse them, refund manually, and pay late or twice. One of two providers hangs while the
-other one works; notices come early, twice, in any order, and days later. Functions crash between
-any two calls, or stall before the call that pays. Deployments replace the functions with other
-limits, without a provider, or for another merchant. Treasurers move campaign money (`treasury`).
-Tables are restored, and providers forget (`disasters`).
+Users pay in and withdraw, for balances and for packets. Users also pay late or twice, and staff
+refund in the provider's console. Providers time out after paying, refuse transfers, and hide new
+transfers from queries for a while. One of two providers hangs while the other one works; notices
+come early, twice, in any order, and days later. Functions crash between any two calls, or stall
+before the call that pays. Deployments replace the functions with other limits, without a provider,
+or for another merchant. Treasurers move campaign money (`treasury`). Tables are restored, and
+providers forget (`disasters`).
 
 Then the providers' own books and statements are compared with the ledger. The naive control records
 a call only after making it, and uses a new number after a missing answer, or trusts its rows.
@@ -481,7 +482,7 @@ class PaymentSchedule(Schedule):
         return 0
 
     def _telling_of(self, channel: ProviderName) -> Callable[[Made], None]:
-        """Return a reporter that queues an event's notices: none, or several over some days."""
+        """Return a reporter that queues an event's notices: at most three within two days."""
         pick = self.random.choice
 
         def report(made: Made) -> None:
@@ -731,8 +732,8 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a provider hang inside the block; at its end, the other one must have no open
-        work.
+        """Make a provider hang during the block, and at the end, check that the other provider has
+        no open work.
         """
         if channel is None:
             yield

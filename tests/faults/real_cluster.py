@@ -23,7 +23,7 @@ HANG_S = 2.5
 
 
 def cluster(figures: Figures, *, is_quick: bool) -> None:
-    """Move the slots of packets back and forth, then let a node hang until the cluster is down."""
+    """Move the slots of packets back and forth, then freeze a node until the cluster is down."""
     for number in range(1, 2 if is_quick else 5):
         with some_servers() as start:
             nodes = Cluster(start)

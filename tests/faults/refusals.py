@@ -45,7 +45,7 @@ class Known:
     claim_count: int
     campaign: Mapping[str, Any] | None
     token_ends_at_ms: int = 0
-    """End of the user's grab token, if there is one."""
+    """Expiry of the user's grab token in milliseconds, or 0 if there is none."""
 
     @property
     def may_take_more(self) -> bool:

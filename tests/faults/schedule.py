@@ -356,7 +356,7 @@ class Schedule:
         return sweep
 
     def turn_some_switch(self, process: Process) -> None:
-        """Turn a switch off, and on again some seconds later unless something else happens
+        """Turn a switch off, and on again a few seconds later unless something else happens
         first.
         """
         switch = self.random.choice((Switch.SEND, Switch.GRAB, Switch.PAYOUT, Switch.REFUND))

@@ -2,7 +2,7 @@
 
 Functions crash before and after their table calls, streams are read twice, messages are repeated,
 and one receiver is down for a while. Then each receiver's own list is compared with the claims. The
-naive control posts each event once, when it sees the change.
+naive control posts each event to each receiver once, and never retries.
 
 python -m tests.faults.thousand_events --count 1000 --seed 7
 """
@@ -129,7 +129,7 @@ class Town:
         return len(messages) - len(self.down.seen) - len(self.live.seen)
 
     def heal(self) -> None:
-        """Let the receiver recover, and let some hours pass."""
+        """Let the receiver recover, and advance the clock by 12 hours."""
         self.fail(self.down)
         for _ in range(30):
             self.run_functions()

@@ -1,4 +1,4 @@
-"""Faults for the runbook's pages: each is provoked on a running stack, and repaired at the end."""
+"""Faults for the runbook's pages: each is injected into a running stack and repaired at the end."""
 
 import json
 import time
@@ -34,11 +34,11 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""Functions that provoke a page's fault, keyed by page. Pages that need AWS have none."""
+"""Functions that cause a page's fault, keyed by page. Pages that need AWS have none."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
-    """Register the function that provokes the fault of *page*."""
+    """Return a decorator that registers a function: it causes the fault that *page* describes."""
 
     def register(scenario: Callable[[World], Iterator[Fault]]) -> Provoke:
         SCENARIOS[page] = contextmanager(scenario)
@@ -117,7 +117,7 @@ def _a_cache_that_hangs(world: World) -> Iterator[Fault]:
 
 @about("cache-lost.md")
 def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
-    """Let the cache lose the newest claim, as a failover to a replica may, and then hang."""
+    """Remove the newest claim from the cache, as a failover may, and then make the cache hang."""
     old, new = world.a_user(), world.a_user()
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     key = cache_keys.claim_cache(packet_id)

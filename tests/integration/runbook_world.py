@@ -1,4 +1,4 @@
-"""Stack on which the runbook's faults are provoked, and the results that each page must show."""
+"""Stack for injecting the runbook's faults, and the results that each page must show."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from tests.integration.conftest import Eventually, HttpUser, Interruption, Invok
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Provoked fault, and the output that the commands of the fault's page must show."""
+    """Injected fault, and the output that the commands of the fault's page must show."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that replace the page's examples, keyed by variable."""
@@ -35,7 +35,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Stack with the users and tools that provoke faults on it."""
+    """Stack, with the users and tools that inject faults into it."""
 
     stack: Stack
     folder: Path

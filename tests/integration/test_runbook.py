@@ -1,4 +1,4 @@
-"""Pages of the runbook: the tests provoke each page's fault and run the page's commands."""
+"""Tests of the runbook: they cause each page's fault and run the page's commands."""
 
 import os
 import shutil

@@ -254,7 +254,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
 
 
 def walk_log(walk: Walk, reader: HttpUser) -> None:
-    """Read the public log, which gets an entry some seconds after the first send."""
+    """Read the public log, which gets an entry a few seconds after the first send."""
     for _ in range(100):
         if entries := walk.call(reader, "GET /transparency").json().get("items"):
             break

@@ -120,7 +120,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     down.put()
 
     def told_later() -> list[_Event]:
-        # A failed delivery is retried only after some seconds.
+        # A failed delivery is retried only after a few seconds.
         invoke("DeliverFunction", {"task": "retry"})
         late = down.told_of(packet_id)
         return late if len(late) >= event_count else []

@@ -211,7 +211,9 @@ def test_settlements_and_refunds_write_other_attributes_than_a_claim() -> None:
 
 
 NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction", "AdminFunction")]
-"""Functions that store a user's host id."""
+"""Functions that by default may only update the attributes of `user_row`; *expected* overrides some
+of them.
+"""
 
 
 @each_function

@@ -191,7 +191,7 @@ def _values(claim: object) -> set[str]:
 
 def is_timezone(name: str) -> bool:
     """Return whether *name* is a zone in the tz database."""
-    # Import lazily: grabs import this module, but only campaign edits need zones.
+    # Import lazily: GrabFunction loads this module, but only campaign edits need zones.
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     if not TIMEZONE.fullmatch(name):

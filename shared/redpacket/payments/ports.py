@@ -218,9 +218,10 @@ class PayoutProvider(Protocol):
     def transfer(self, order: TransferOrder) -> TransferFound:
         """Pay out once per *transfer_no*, and return the transfer's state, or REFUSED.
 
-        Return REFUSED only for an answer with a reason. THROTTLED and OUT_OF_FUNDS are temporary;
-        NOT_AUTHORIZED means that the user has not consented; OTHER is permanent. For a number that
-        was already executed, return its state, regardless of the provider's code.
+        Return REFUSED only if the provider states a reason that maps to a `Refusal`; otherwise,
+        raise Unavailable. THROTTLED and OUT_OF_FUNDS are temporary; NOT_AUTHORIZED means that the
+        user has not consented; OTHER is permanent. For a number that was already executed, return
+        its state, regardless of the provider's code.
         """
 
     def query(self, transfer_no: str) -> TransferFound:

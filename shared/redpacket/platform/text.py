@@ -50,7 +50,7 @@ _PLAIN = re.compile(
 )
 
 CODE_POINTS_PER_GRAPHEME_MAX = 8
-"""Maximum average in a text, which then has at most 32 UTF-8 bytes per grapheme."""
+"""A text limited to N graphemes may have at most 8N code points, or 32N bytes in UTF-8."""
 
 NICKNAME_GRAPHEMES_MAX = 32
 NOTE_GRAPHEMES_MAX = 100

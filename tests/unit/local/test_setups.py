@@ -1,4 +1,4 @@
-"""Provider folders: a local stack, its page and the release need no other code for a provider."""
+"""A provider needs only its folder: the stack, its page and the release find the provider there."""
 
 from collections.abc import Iterator
 from pathlib import Path

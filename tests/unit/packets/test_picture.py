@@ -156,5 +156,5 @@ def test_damaged_files_never_crash_the_reader(whole: bytes, data: st.DataObject)
 
 
 def test_covers_and_prizes_accept_exactly_the_paths_of_uploaded_pictures() -> None:
-    # The pattern has two copies, because grabs import `image_url` without `picture`.
+    # The pattern has two copies, because GrabFunction imports `image_url` without `picture`.
     assert PICTURES_PATH + PICTURE_ID.pattern == UPLOADED

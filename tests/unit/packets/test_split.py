@@ -115,8 +115,8 @@ def assert_legal(terms: Terms) -> None:
 
 @settings(max_examples=600)
 @given(legal_terms())
-# A plain random range fails on small totals, a floor of 0 gives empty shares, and rounding to two
-# decimals gives negative last shares.
+# Edge cases that break naive splits: a plain random range fails for small totals, a base of 0 gives
+# empty shares, and rounding to two decimals can make the last share negative.
 @example(some_terms(1, 1, split=Split.DOUBLE_MEAN_LIVE))
 @example(some_terms(10, 10, split=Split.BASE_DOUBLE_MEAN))
 @example(some_terms(11, 10, split=Split.BELL, share_fen_max=2))

@@ -43,7 +43,7 @@ export const saidName = (name: string | null, user = "") =>
 const saidNames = ({ operator, subject_user, subject, subject_name }: Action | Approval) =>
   html`${saidName(operator.name, operator.user ?? operator.id)}${saidName(subject_name, subject_user ?? subject)}`;
 
-/** Renders a user by the host's id, or by their token if there is no id. */
+/** Renders a user's host id, or the user token if the host id is unknown, and the nickname. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
   return html`${long(row.user ?? row.user_token)}
   ${saidName(row.nickname)}`;
@@ -241,7 +241,7 @@ export function withdrawals(): ListOf<Withdrawal> {
 /** Translates the API's sentence about a withdrawal. */
 const translated = (text: string) => (language() === "en" ? text : translate(WAITS[text] ?? text));
 
-/** Renders a person by the host's id, with the token for API calls and the nickname. */
+/** Renders a user's host id, user token and nickname, or only the token if the host id is unknown. */
 export function nameOf({ id, user, name }: Action["operator"]) {
   return user ? html`${long(user)} <small>${code(id)}</small> ${saidName(name)}` : code(id);
 }

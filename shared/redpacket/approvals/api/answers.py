@@ -56,7 +56,7 @@ class ListedApproval(NamedSubject):
     changes: Annotated[list[ActionChange], about("Fields that the change affects.")]
     asked_at_ms: AtMs
     decided_by: Annotated[
-        UserToken | None, about("Operator who made the decision; null without a decision.")
+        UserToken | None, about("Operator who made the decision; null if nobody has decided.")
     ]
     decided_by_user: HostId
     decided_at_ms: AtMs | None

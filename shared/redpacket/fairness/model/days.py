@@ -82,7 +82,7 @@ def _hashed(seed: bytes, times: int) -> bytes:
 
 
 def _zone(timezone: str) -> tzinfo:
-    # Import lazily: grabs import this module but need no time zones.
+    # Import lazily: GrabFunction loads this module but needs no time zones.
     from zoneinfo import ZoneInfo
 
     return ZoneInfo(timezone)

@@ -124,10 +124,10 @@ def change_stock(
 ) -> Prize:
     """Add *delta* units to a prize, or remove units not yet won, once per *request*.
 
-    Removed cash funds later additions or is refunded at the campaign's end. Users keep the units
-    that the cache has already granted. Raises CampaignNotFound, VersionConflict, InvalidRequest,
-    Forbidden, IdempotencyKeyReused, Busy, ApprovalNeededError, and for cash also CampaignEnded,
-    InsufficientFunds.
+    The cash from removed units pays for units added later; the rest is refunded when the campaign
+    ends. Users keep the units that the cache has already granted. Raises CampaignNotFound,
+    VersionConflict, InvalidRequest, Forbidden, IdempotencyKeyReused, Busy, ApprovalNeededError, and
+    for cash also CampaignEnded, InsufficientFunds.
     """
     # Include the path in the hash, because the same key for another prize is not a retry.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))

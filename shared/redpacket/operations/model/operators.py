@@ -141,7 +141,7 @@ def changes_between(before: Facts | None, after: Facts) -> tuple[Change, ...]:
 def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    # Import lazily: only edits need json, and sends import this module.
+    # Import json lazily: SendFunction also loads this module, and only edits need json.
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

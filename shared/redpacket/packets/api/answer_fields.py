@@ -72,7 +72,11 @@ GivenThanks = Annotated[
     about("Emoji with which the claimer thanked the sender; null without an emoji.", None),
 ]
 ThanksText = Annotated[
-    str | None, about("Text of the thanks; null without a text and after its removal.", "谢谢老板")
+    str | None,
+    about(
+        "Text with which the claimer thanked the sender; null if there is none or it was removed.",
+        "谢谢老板",
+    ),
 ]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,

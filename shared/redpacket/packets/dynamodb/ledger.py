@@ -142,7 +142,7 @@ class DynamoLedger:
             "ADD open_count :freed, unpaid_count :freed",
             freed=-1,
         )
-        # Import lazily: settlements load this module, and only operators' actions are logged.
+        # Import lazily: PayoutFunction loads this module, and only operators' actions are logged.
         from redpacket.operations.dynamodb.audit_log import note_action
 
         noted = note_action(self._dynamo.tables.journal, action)

@@ -88,7 +88,7 @@ class DynamoPackets(DynamoShares):
 
     def end(self, packet: Packet, now_ms: int, action: Action | None = None) -> bool:
         """Set an open packet to CLOSING before its end, and log *action* if an operator ends it."""
-        # Import lazily: grabs load this module, and only operators' actions are logged.
+        # Import lazily: GrabFunction loads this module, and only operators' actions are logged.
         from redpacket.operations.dynamodb.audit_log import note_action
 
         closing = self._closing(

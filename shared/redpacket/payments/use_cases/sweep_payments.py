@@ -96,7 +96,8 @@ def sweep_payments(
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
     for channel in ProviderName:
-        # Include disabled providers, to report their rows, or end rows for which no call was made.
+        # Include disabled providers: the sweep ends overdue payments and withdrawals for which no
+        # call was made, and reports the others.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)
