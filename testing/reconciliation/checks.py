@@ -213,7 +213,7 @@ def packet_held_fen(facts: PacketFacts) -> int:
 
 
 def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[Difference]:
-    """I1: wallets + *held_fen* (held by packets, payments, and withdrawals) = deposits."""
+    """I1: all other accounts + *held_fen* (packets, payments, and withdrawals) = deposits."""
     held = held_fen + sum(fen for account, fen in balances_fen.items() if account != DEPOSITS)
     deposited = -balances_fen.get(DEPOSITS, 0)
     if held == deposited:
@@ -552,7 +552,7 @@ def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> lis
 def check_claim_counts(
     packets: Iterable[PacketFacts], counts: Mapping[tuple[str, str], int]
 ) -> list[Difference]:
-    """I9: the quota counts of each campaign and user equal the number of existing claims."""
+    """I9: quota counts equal the claims of each campaign and user, not counting prizes' packets."""
     claimed = Counter(
         (facts.packet.rules.campaign_id, share.claimer.user_id)
         for facts in packets
@@ -569,7 +569,7 @@ def check_claim_counts(
 
 
 def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: each account's count of open packets is correct."""
+    """I9: each account's count of open packets outside campaigns is correct."""
     ended = {PacketStatus.CLOSED, PacketStatus.CANCELLED}
     opened = Counter(
         user_account(packet.sender.user_id)
