@@ -48,6 +48,7 @@ def test_a_request_is_counted_before_any_read(monkeypatch: pytest.MonkeyPatch) -
         event: dict[str, Any] = {
             "routeKey": key,
             "pathParameters": {"packet_id": PUBLISHED_IDS.sign("A" * 22), "campaign_id": "gala"},
+            "queryStringParameters": {"day": "20270129"},  # a malformed query causes no reads
             "requestContext": {"requestId": "r", "authorizer": {"jwt": {"claims": {"sub": "ann"}}}},
         }
 
