@@ -1,4 +1,4 @@
-"""Users in a real browser: Chromium, and one deployed local stack that all tests here share."""
+"""Fixtures: users in Chromium, and an API client that prepares data on the deployed local stack."""
 
 import os
 import re
@@ -40,14 +40,14 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Views to check, keyed by language. The views cover every pair of language, screen and color
-scheme.
+"""Views to check, keyed by language. The views cover all pairs of languages, screens and color
+schemes.
 """
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
-"""Outcome counts that the tests write to CloudWatch. The stack's functions add none."""
+"""Outcome counts that the tests write to CloudWatch. Here, the stack's own counts stay in logs."""
 
-# On a busy machine, cold functions may answer 503 several times before they succeed.
+# On a busy machine, cold functions may return 503 several times before they succeed.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -70,7 +70,7 @@ def _install() -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Yield Chromium; if it is missing, skip the tests, or fail them in CI."""
+    """Yield Chromium; if it or the built page is missing, skip the tests, or fail them in CI."""
     if chromium() is None:
         _install()
     path = chromium()

@@ -22,7 +22,7 @@ _JS_SDK = """globalThis.wx = {
 
 
 def fake_speech_recognition(page: Page) -> None:
-    """Let the open page recognize 新年快乐 at once."""
+    """Make the open page recognize 新年快乐 at once."""
     page.evaluate(_RECOGNITION)
 
 

@@ -1,4 +1,4 @@
-"""Amounts that stay sealed until the end, and a sender's own cover, in a phone's browser."""
+"""Amounts sealed until the end, senders' own covers, and avatars, in a phone's browser."""
 
 import re
 from typing import Any
@@ -60,10 +60,10 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
         "document.querySelector('red-packet').shadowRoot.querySelector('.flap img').naturalWidth"
     )
     assert width > 0
-    assert cover == [""]  # The picture's host does not learn who reads which packet.
+    assert cover == [""]  # The picture's host does not learn which packet is shown.
     jo.shoot("packet-cover", full=False)
 
-    # Jo and the sender see Jo's own amount; the other amount stays sealed.
+    # Jo sees Jo's own amount; Kim's amount stays sealed.
     operator.grab("kim", packet_id, "小金")
     coin(jo.page).click()
     state(jo.page, "opened").to_be_visible()
@@ -125,7 +125,7 @@ def test_avatars_are_shown_and_a_missing_one_is_replaced_by_the_initial(
 
     seals = pat.page.locator("red-packet .inside .seal")
     expect(seals).to_have_count(4)
-    # The rows show the sender, Pat without a picture, Nan, and a user whose picture is missing.
+    # The seals are the sender's, Pat's (no picture), Nan's, and that of the user without a file.
     expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
     expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
     assert set(referrers) == {""}

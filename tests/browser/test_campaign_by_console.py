@@ -1,4 +1,4 @@
-"""A whole campaign run from the console and phones, without files, commands or API calls."""
+"""A whole campaign, run from the console and played on a phone, without plan files or commands."""
 
 import csv
 import re
@@ -43,7 +43,7 @@ def _agree(person: BrowserUser, name: str) -> None:
 
 
 def _fill_the_form(boss: BrowserUser) -> str:
-    """Publish a campaign whose budget waits for another operator; return its id."""
+    """Submit a campaign whose budget needs another operator's approval; return its id."""
     page = boss.page
     page.get_by_role("link", name="新建活动").click()
     page.get_by_label("标题").fill(TITLE)
@@ -111,7 +111,7 @@ def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
 
 
 def _plan_a_rain(boss: BrowserUser, operator: Operator, campaign_id: str) -> None:
-    """Plan a rain round within the quota; the API lists the round without packet ids."""
+    """Plan a rain of one round; check that the API lists it without packet ids."""
     page = boss.page
     _press(page, "预订红包雨")
     dialog = page.get_by_role("dialog")
@@ -147,7 +147,7 @@ def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
 
 
 def _edit(boss: BrowserUser, campaign_id: str) -> None:
-    """Edit only the texts, the end and the budget."""
+    """Edit only the description, the end and the budget."""
     page = boss.page
     page.get_by_role("link", name="编辑", exact=True).click()
     expect(page.get_by_label("标题")).to_have_value(TITLE)
@@ -243,7 +243,7 @@ def test_the_console_and_a_phone_are_enough_to_run_a_campaign(
     expect(ann.page.get_by_role("heading", name=TITLE)).to_be_visible()
     play(ann).click()
     expect(ann.page.get_by_text("你抢到 1 个").first).to_be_visible()
-    # The only packet is claimed, so the round ends.
+    # Anna has her share of the only packet, so her round ends.
     expect(ann.page.locator(".rain-result h2")).to_be_visible()
     _press(ann.page, "抽大奖")
     expect(ann.page.locator("img[src^='/pictures/']").first).to_be_visible()

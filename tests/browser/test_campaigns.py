@@ -19,7 +19,7 @@ DAY_MS = 24 * HOUR_MS
 
 
 def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
-    """Plan a campaign that starts now and return its id."""
+    """Plan a campaign of one hour, which starts now by default; return its id."""
     campaign_id = f"browser-{uuid.uuid4().hex[:8]}"
     now_ms = int(time.time() * 1000)
     body = {
@@ -142,7 +142,7 @@ def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_lists_the_win(
     winners = f"/admin/campaigns/{campaign_id}/winners"
     (won,) = operator.http.get(winners).json()["items"]
     assert (won["recipient"], won["address"]) == ("王小明", "上海市世纪大道 1 号")
-    # Cash is in the balance, and a code can be copied in the dialog.
+    # The dialog about a cash prize says that the cash is in the balance.
     put_prize(operator, campaign_id, "tea", title="明前龙井", weight=0)
     put_prize(operator, campaign_id, "cash", title="现金", kind="packet", amount_fen=888, total=10)
     kim.page.reload()

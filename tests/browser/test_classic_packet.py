@@ -33,7 +33,7 @@ def balance_fen(operator: Operator, sub: str) -> int:
 
 
 def _name_nobody(route: Route) -> None:
-    """Answer like the feed before the settlement stores the claimer's name."""
+    """Respond as the feed does until the settlement has stored the claimer's name."""
     told = route.fetch()
     route.fulfill(response=told, body=told.text().replace("Cid", "用户Ij9_"))
 
@@ -82,7 +82,7 @@ def test_a_packet_is_sent_shared_opened_and_verified(
     state(ben.page, "opened").to_be_visible()
     bens_fen = amount_fen(ben.page)
 
-    # Cid takes the last share, Dan is too late, and all of them see the claimed amounts.
+    # Cid takes the last share; Dan is too late, and sees who took the shares.
     cid = a_person("Cid", None)
     cid.page.route("**/feed?*", _name_nobody)
     cid.go(urlsplit(link).path)

@@ -84,7 +84,7 @@ def games(operator: Operator) -> Games:
 
 
 class Phone:
-    """User of a hostile device, with clients that check the results in the API."""
+    """User of a hostile device, with an API client that checks the results."""
 
     def __init__(
         self, device: Device, make: MakePerson, operator: Operator, stack: Stack, games: Games
@@ -116,7 +116,7 @@ class Phone:
         return f"sessionStorage.setItem('redpacket.dev-user', JSON.stringify({user!r}))"
 
     def visit(self, path: str, seen: str, *, is_operator: bool = False) -> Locator:
-        """Open the page at *path*, sign in if required, and return the element *seen* there."""
+        """Open the page at *path*, sign in if required, and return the first match of *seen*."""
         self.pick_up(is_operator=is_operator)
         page = self.person.page
         self.person.go(path)

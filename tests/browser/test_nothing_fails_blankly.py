@@ -1,4 +1,4 @@
-"""Small screens, and pages that wait or resume: each shows a message and a way to continue."""
+"""Pages on small screens, and pages that wait or resume: all stay readable and usable."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def bottom_px(page: Page) -> float:
 
 
 def _received(operator: Operator, sub: str) -> list[str]:
-    """Return the ids of packets with a settled share of *sub*."""
+    """Wait until a share of *sub* is settled; return the ids of the packets that *sub* received."""
     client = operator.as_user(sub)
     wait_for(lambda: client.get("/me/received").json()["count"] > 0, "the share of " + sub)
     return [item["packet_id"] for item in client.get("/me/received").json()["items"]]
@@ -159,7 +159,7 @@ def test_a_view_that_opens_offline_waits_for_the_network(
     # The wallet's module is loaded, but not the data that it shows.
     tunnel.page.get_by_role("link", name="钱包").click()
     expect(waits).to_be_visible()
-    # Neither is loaded.
+    # Neither the proof's module nor its data is loaded.
     tunnel.page.evaluate("history.pushState(null, '', '/campaigns/none'); history.back()")
     packet_id = operator.send()
     tunnel.page.evaluate(

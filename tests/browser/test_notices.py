@@ -39,7 +39,7 @@ def _withdraw(user: httpx.Client, amount_fen: int) -> str:
 
 
 def _happen(operator: Operator, sub: str) -> dict[str, str]:
-    """Create every kind of notice for *sub*; return each notice's subject, keyed by path."""
+    """Cause every kind of notice for *sub*, best luck only by chance; return the linked paths."""
     operator.fund(sub, 10_000)
     user = operator.as_user(sub)
     taken, ended = (operator.send(user, count=2, total_fen=fen) for fen in (888, 600))
@@ -50,7 +50,7 @@ def _happen(operator: Operator, sub: str) -> dict[str, str]:
     put_prize(operator, campaign_id, "tea", title="明前龙井")
     drawn = user.post(f"/campaigns/{campaign_id}/draws", headers={"Idempotency-Key": "notice"})
     assert drawn.json()["outcome"] == "won", drawn.text
-    # If a campaign has a rain, the campaign's page opens with the rain.
+    # A campaign with a rain opens with the rain, so the notice must link to the prizes.
     operator.fund("operator")
     plan_rain(operator, campaign_id, rounds=1, packets=1, total_fen=100)
     winners = f"/admin/campaigns/{campaign_id}/winners"

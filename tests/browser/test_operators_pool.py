@@ -23,7 +23,7 @@ ISSUER = "/pool"
 
 @pytest.fixture(scope="module")
 def console(stack: Stack) -> Iterator[dict[str, str]]:
-    """Create a pool with the template's console client, and let the pool's tokens reach /admin."""
+    """Create a pool with the template's console client; make /admin accept the pool's tokens."""
     pool = make_pool(stack, f"console-{uuid.uuid4().hex[:8]}")
     command(stack, pool, "operator", "add", EMAIL, "--role", "treasury", "--role", "audit")
     cognito, gateway = stack.aws("cognito-idp"), stack.aws("apigatewayv2")
@@ -55,8 +55,8 @@ def console(stack: Stack) -> Iterator[dict[str, str]]:
 
 
 def _lead_to_pool(person: BrowserUser, stack: Stack, auth: dict[str, str]) -> None:
-    """Serve the emulator's pool under the page's own origin, as the page's content policy
-    requires.
+    """Serve the pool's configuration and token endpoint under the page's own origin, as the page's
+    content policy requires.
     """
     emulator = f"http://127.0.0.1:{stack.ports.emulator}"
     pool = auth["issuer"].rpartition("/")[2]
@@ -102,7 +102,8 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     ann.page.locator("[name=password]").fill(PASSWORD)
     ann.page.get_by_role("button", name="Sign in").click()
 
-    # The browser is back at the list. The roles come from groups, and the URL contains no code.
+    # The browser is back at the list. The roles come from the pool's groups, and the URL contains
+    # no authorization code.
     expect(ann.page.get_by_role("heading", name="操作日志")).to_be_visible()
     assert ann.page.url == f"{ann.api}/operator/journal"
     expect(ann.page.locator(".roles")).to_contain_text("财务和审计")

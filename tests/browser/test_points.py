@@ -1,4 +1,4 @@
-"""Deployment with points instead of money: no text names yuan or small change."""
+"""Deployment with points instead of money: no text mentions yuan or money."""
 
 import json
 import os
@@ -26,7 +26,7 @@ YUAN = re.compile(r"[¥￥]|yuan|CNY|元(?!宵)|零钱|塞钱|的钱", re.IGNORE
 ABOVE_APPROVAL = 100_000_001
 WAIT_S = 60.0
 
-# Script that returns all visible texts and labels, including those in shadow roots.
+# Script that returns all texts and labels, including those in shadow roots.
 _TEXTS = """
 () => {
   const texts = [document.title];
@@ -65,7 +65,7 @@ def _outcomes() -> None:
 
 @pytest.fixture(scope="module")
 def played(operator: Operator) -> dict[str, str]:
-    """Send, grab, plan a rain, draw, and request an approval; return the ids."""
+    """Send, grab, draw, plan a rain and request an approval; return the packet and campaign ids."""
     operator.fund("operator", 1_000_000)
     packet_id = operator.send(split="base_double_mean", unit_fen=100, total_fen=2_000, count=3)
     for name in ("ann", "bob", "cid"):

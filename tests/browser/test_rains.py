@@ -1,4 +1,4 @@
-"""Planned rain in phones' browsers: all users start in the same second."""
+"""Planned rain on a phone and a desktop: its round begins and ends for both users together."""
 
 import re
 import time
@@ -42,7 +42,7 @@ def catch(operator: Operator, sub: str, packet_id: str) -> int:
 
 
 def start_functions(operator: Operator) -> None:
-    """Let three users grab at once, so that no grab of the round waits for a function to start."""
+    """Grab as three users at once, so that no grab of the round waits for a function to start."""
     packet_id = operator.send(count=3)
     names = [f"early-{number}-{packet_id[:6].lower()}" for number in range(3)]
     with ThreadPoolExecutor(len(names)) as pool:
@@ -115,7 +115,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     began_ms = time.time() * 1000
     for player in players:
         player.person.shoot(f"rain-playing-{player.person.name[:3]}", full=False, is_moving=True)
-    # All grabs of the round begin at once.
+    # Grab in both pages and through the API as soon as the round begins.
     for player in players:
         player.hit()
     others = [
@@ -128,7 +128,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
             player.play()
     ended_ms = time.time() * 1000
 
-    # The round began and ended by the server's clock, although all shares were claimed at once.
+    # The round began and ended by the server's clock, although both players had their shares early.
     assert abs(began_ms - rounds[0]["starts_at_ms"]) < 3_000
     assert abs(ended_ms - rounds[0]["ends_at_ms"]) < 3_000
     own, crowned = list[int](), list[list[str]]()

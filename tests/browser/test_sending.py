@@ -1,4 +1,4 @@
-"""Senders' choices: amounts within the limits, recipients, covers, and payment methods."""
+"""Senders' amounts, recipients, covers and payment methods; a winner's address; the home tabs."""
 
 import base64
 import re
@@ -27,8 +27,8 @@ LYING_PHOTO = """() => {
     pen.fillRect(100, 0, 100, 100);
     return canvas.toDataURL("image/jpeg");
 }"""
-"""Script that returns a photo that a phone took while held upright: red on the left, blue on the
-right.
+"""Script that draws a photo as an upright phone stores it, not yet rotated: red on the left, blue
+on the right.
 """
 REDNESS = """(picture, [x, y]) => {
     const canvas = document.createElement("canvas");

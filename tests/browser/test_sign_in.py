@@ -112,7 +112,7 @@ def test_a_packet_opens_after_a_sign_in_at_the_provider(
     _log_in(ann.page, "ann")
     _agree(ann.page)
 
-    # The browser is back at the link, signed in as the provider's user. No history entry has an
+    # The browser is back at the link, signed in as the provider's user. The URL contains no
     # authorization code.
     state(ann.page, "ready").to_be_visible()
     assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
@@ -247,7 +247,7 @@ def test_a_session_that_ends_before_a_send_sends_once_after_the_next_sign_in(
     expect(fay.page.get_by_text("登录已过期，请重新登录")).to_be_visible()
     fay.page.get_by_role("button", name="登录", exact=True).click()
 
-    # The provider remembers the user, and the page keeps the form's fields.
+    # The provider remembers the user, and the page repeats the send.
     fay.page.wait_for_url("**/share")
     fay.shoot("device-session-ends-send")
     assert answers == [httpx.codes.UNAUTHORIZED, httpx.codes.CREATED]

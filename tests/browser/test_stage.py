@@ -15,8 +15,8 @@ SCREENS: tuple[ViewportSize, ...] = (
     {"width": 1920, "height": 1080},
     {"width": 3840, "height": 2160},
 )
-# Minimum text height relative to the screen, for distant readers; the operator's buttons are
-# excluded.
+# Minimum font size as a fraction of the screen's height, for distant readers; the operator's
+# buttons are excluded.
 LEAST_TEXT = 0.025
 LEAST_CODE = 0.75
 BUDGET_FEN = 87_654
@@ -37,7 +37,7 @@ def _stage(boss: BrowserUser, name: str) -> None:
         boss.speak(language)
         for screen in SCREENS:
             boss.page.set_viewport_size(screen)
-            # The stage is dark in both color schemes.
+            # The stage is dark even if the device prefers the light color scheme.
             boss.page.emulate_media(color_scheme="light")
             view = f"{name}-{language[:2]}-{screen['height']}"
             found[view] = [*boss.audit(is_strict=True), *_wrong(boss, screen)]
@@ -136,7 +136,7 @@ def test_the_stage_counts_down_to_a_round_and_through_it_and_ends_on_a_podium(
     caught = [
         catch(operator, f"stage-{number}-{campaign_id}", first["packets"][0]) for number in range(3)
     ]
-    # During a round, the timer counts that round's seconds.
+    # During the round, the timer counts down its last seconds.
     expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:0"))
     expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
     ended_ms = time.time() * 1000

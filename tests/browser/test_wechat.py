@@ -247,7 +247,7 @@ def test_money_moves_from_a_payment_to_a_shared_packet_and_to_a_withdrawal(
     assert name == "getBrandWCPayRequest"
     assert set(prompt) == {"appId", "timeStamp", "nonceStr", "package", "signType", "paySign"}
 
-    # The menu's card has the greeting and the sender, but no amount.
+    # The card that WeChat's menu shares has the greeting and the link, but no amount.
     card = json.loads(page.locator("body[data-card]").get_attribute("data-card") or "")
     assert card["title"] == '<b>"新年"</b>'
     assert card["link"].startswith(page.url.removesuffix("/share"))

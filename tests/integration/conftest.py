@@ -1,4 +1,4 @@
-"""One deployed stack for all tests here, and checks of the invariants after each module."""
+"""Fixtures for tests on the deployed stack, and a check of all invariants after each module."""
 
 import itertools
 import json
@@ -123,7 +123,7 @@ def paused_payouts(stack: Stack) -> Interruption:
 
 @pytest.fixture
 def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
-    """Return the other operator, who approves large amounts."""
+    """Yield a second operator, who approves large amounts."""
     user = HttpUser(stack, "approver", told, scope="hongbao/treasury")
     yield user
     user.http.close()
@@ -185,7 +185,7 @@ def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
 
 @pytest.fixture
 def invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """Check after the test that money is conserved, and that all answers agree with the ledger."""
+    """Check all invariants directly after the test."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 
@@ -226,7 +226,7 @@ def invoke(stack: Stack) -> Invoke:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Return a function that polls *ask* until it is true, for at most *within_s* seconds."""
+    """Return a function that polls *ask* until the result is true, for up to *within_s* seconds."""
 
     def wait(ask: Callable[[], Any], within_s: float = 30) -> Any:
         give_up_at = time.monotonic() + within_s

@@ -1,4 +1,4 @@
-"""Comparison of every response in the tests with the declarations in openapi.json."""
+"""Check of responses against their declarations in openapi.json."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def _routes() -> list[tuple[re.Pattern[str], str]]:
 
 @cache
 def _validator(key: str, status: str) -> jsonschema_rs.Validator:
-    """Return the validator for successful answers of the operation *key*."""
+    """Return the validator for the operation *key*'s JSON responses with *status*."""
     contract = _contract()
     method, _, path = key.partition(" ")
     response = contract["paths"][path][method.lower()]["responses"][status]
@@ -37,8 +37,8 @@ def _validator(key: str, status: str) -> jsonschema_rs.Validator:
 
 
 def assert_declared(answer: httpx.Response) -> None:
-    """Check that a success matches its operation's schema, and that a problem has a code that the
-    operation declares.
+    """Check that a JSON success matches its operation's schema, and that a problem has a code that
+    the operation declares.
     """
     kind = answer.headers.get("content-type")
     is_success = answer.is_success and kind == JSON

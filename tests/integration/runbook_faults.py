@@ -129,7 +129,7 @@ def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
     with world.frozen_cache():
         refused = _refused_grab(world, packet_id)
     world.wait_for_log("GrabLogs", "share_collision")
-    Alarms(world.stack.aws, []).look()  # This alarm counts log lines.
+    Alarms(world.stack.aws, []).look()  # Publish the metric that `redpacket count` reads.
     yield Fault(
         signs={
             "cache PING": "PONG",
@@ -435,7 +435,7 @@ def _a_payment_that_no_statement_has(world: World) -> Iterator[Fault]:
             "payments show": "pending 500",
             "--skip": "host",
         },
-        failing="withdrawals show",  # The number names a payment.
+        failing="withdrawals show",  # NUMBER is a payment's id.
     )
     dynamodb.delete_item(TableName=table, Key={name: row[name] for name in ("pk", "sk")})
 

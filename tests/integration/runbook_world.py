@@ -28,7 +28,7 @@ class Fault:
     failing: str = ""
     """Comma-separated parts of the command lines that must exit with a nonzero code."""
     repaired: str = ""
-    """Command with which another operator repairs the cause, after the page's checks and before its
+    """Shell command that repairs the other party's system, after the page's checks and before its
     steps.
     """
 
@@ -48,7 +48,7 @@ class World:
     eventually: Eventually
 
     def own_aws(self) -> dict[str, str]:
-        """Return the variables that the runbook's index tells readers to export for the AWS CLI."""
+        """Return the AWS CLI's variables, which readers of the runbook's index export."""
         return {
             "AWS_ENDPOINT_URL": str(self.stack.description()["emulator"]),
             "AWS_DEFAULT_REGION": "us-east-1",

@@ -25,7 +25,7 @@ class Group:
 
     @property
     def state(self) -> Any:
-        """Messages that the platform's page shows."""
+        """State that the platform's page shows, such as chats and answers to members."""
         return self._web.get("/_fake/state").json()[self.name]
 
     def message(self, place: str, number: int) -> Any:
@@ -33,7 +33,7 @@ class Group:
         return next(iter(self.state["chats"][place]["messages"][number:][:1]), None)
 
     def send(self, text: str) -> str:
-        """Let a member send a packet, and return the id of its card."""
+        """Send a command to the group as a member, and return the id of the packet's card."""
         mention = f"@{self.state['bot']} " if self.name == "lark" else ""
         count = len(self.state["chats"]["group"]["messages"])
         self._act("write", "ming", text=f"{mention}{text}")
@@ -41,12 +41,12 @@ class Group:
         return str(card["id"])
 
     def write_alone(self, member: str) -> str:
-        """Let a member write to the bot privately, and return the message's id."""
+        """Write to the bot privately as *member*, and return the message's id."""
         self._act("write", member, text="hi", place="private")
         return str(self._eventually(lambda: self.message(member, 0))["id"])
 
     def tap(self, member: str, message: str, **more: str) -> str:
-        """Let a member tap a button, and return the answer that only the member sees."""
+        """Tap a message's button as *member*, and return the answer that only the member sees."""
         count = len(self.state["toasts"].get(member, []))
         self._act("tap", member, message=message, **more)
         shown = self._eventually(lambda: self.state["toasts"].get(member, [])[count:])

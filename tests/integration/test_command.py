@@ -137,7 +137,7 @@ def test_a_budget_above_the_limit_waits_and_changes_nothing(
 def _outcome(user: HttpUser, packet_id: str) -> str:
     answer = user.grab(packet_id)
     if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
-        # A busy machine may answer 503; the retry gets the outcome.
+        # On a busy machine, the API may return 503; the retry gets the outcome.
         answer = user.grab(packet_id)
     assert answer.is_success, answer.text
     return str(answer.json()["outcome"])

@@ -1,4 +1,4 @@
-"""Events in events/ for payments: on the deployed functions, each has the effect that its name
+"""Some of the events in events/: on the deployed functions, each has the effect that its name
 states.
 """
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.conftest import Invoke, MakeUser
 
-# A scheduled sweep would change the report of the sweep that a test invokes.
+# A scheduled run of a task would change the report of the run that a test invokes.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
 
 EVENTS = Path(__file__).parents[2] / "events"
@@ -51,7 +51,6 @@ def test_withdraw_holds_the_money_and_dispatch_pays_it_out(
     assert (status, held["status"]) == (202, "queued")
     assert (again_status, again["withdrawal_id"]) == (202, held["withdrawal_id"])
     assert a_user(SENDER).balance_fen() == before_fen - 300
-    # The schedule may have called the provider already.
     assert called["host"]["failed_count"] == looked["failed_count"] == 0
     path = f"/me/withdrawals/{held['withdrawal_id']}"
     assert a_user(SENDER).http.get(path).json()["status"] == "paid"

@@ -1,4 +1,4 @@
-"""Short fuzz of the API; `make fuzz` sends any number of requests."""
+"""Short fuzz of the API; `make fuzz` sends 10,000 requests or any other number."""
 
 from local.openapi import operations
 from local.stack import Stack
@@ -24,7 +24,7 @@ def test_the_fuzz_detects_an_answer_that_violates_the_contract(stack: Stack) -> 
     del contract["paths"]["/me"]["get"]["responses"]["401"]
     contract["components"]["schemas"]["GatewayMessage"]["properties"]["message"] = {"const": "No"}
 
-    # The first cases, one for each route, have no token.
+    # The first cases, one per route, have no token.
     with Fuzz(stack, SEED, contract) as fuzz:
         report = fuzz.run(len(operations()))
 

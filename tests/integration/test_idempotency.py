@@ -12,7 +12,7 @@ REPEATS = 20
 
 
 def _race(ask: Callable[[], httpx.Response]) -> list[httpx.Response]:
-    """Send 20 concurrent requests, and retry those with a temporary refusal until all succeed."""
+    """Send 20 concurrent requests; check that the refusals are temporary; return the successes."""
     with ThreadPoolExecutor(max_workers=REPEATS) as pool:
         answers = list(pool.map(lambda _: ask(), range(REPEATS)))
     for answer in answers:

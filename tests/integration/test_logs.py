@@ -1,4 +1,4 @@
-"""Logs of the deployed functions, after a scenario, refusals and errors: they contain no user id,
+"""Logs of the deployed functions, after a scenario, refusals and errors: they contain no host id,
 nickname or passphrase.
 """
 

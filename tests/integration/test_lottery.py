@@ -142,7 +142,7 @@ def test_a_change_of_stock_applies_once_for_its_key(sponsor: HttpUser, made: Mak
         )
     again = _add_stock(sponsor, campaign_id, "cash", 3, key)
 
-    # Concurrent calls may get a temporary refusal, but no other answer.
+    # Each concurrent call gets the result or a temporary refusal.
     told = [answer.json() for answer in [*at_once, again] if answer.status_code == httpx.codes.OK]
     assert {answer.status_code for answer in at_once} <= {200, 409, 503}
     assert all(each == told[0] for each in told)

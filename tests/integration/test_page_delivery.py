@@ -40,7 +40,7 @@ def distribution(stack: Stack) -> dict[str, Any]:
 
 
 def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | None = None) -> str:
-    """Return the path that CloudFront requests from an origin."""
+    """Return the path that CloudFront requests from the origin after *function* has run."""
     cloudfront = stack.aws("cloudfront")
     named = [
         item["Name"]

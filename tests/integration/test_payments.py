@@ -19,7 +19,7 @@ from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.platform.dynamodb.client import to_wire, values
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
-# The tests invoke the sweep: if no callback arrives, only a sweep queries the provider.
+# The tests invoke the sweep themselves, so a scheduled sweep must not query the provider first.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
 
 PAYMENTS = 3
@@ -27,7 +27,7 @@ CODES = ("code-ann", "code-ben", "code-cat", "code-dan", "code-eve", "code-guest
 
 
 class Counterparty:
-    """Client for the controls of the gateway or the wallet, which simulate users' actions there."""
+    """Client for the controls and the books of the simulated gateway or wallet."""
 
     def __init__(self, url: str) -> None:
         self._http = httpx.Client(base_url=url, timeout=10, trust_env=False, verify=NO_TLS)
@@ -79,7 +79,7 @@ def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
 
 
 def _age(stack: Stack, withdrawal_id: str, by_ms: int) -> None:
-    """Backdate the next query of a withdrawal, unless the withdrawal has ended."""
+    """Backdate a withdrawal's lease and next query, unless the withdrawal has ended."""
     dynamodb: Any = stack.aws("dynamodb")
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.update_item(
@@ -379,7 +379,7 @@ def test_pending_payments_are_compared_with_the_books_of_the_providers(
 
 
 def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
-    """Return the movements of money at a counterparty, keyed by our numbers."""
+    """Return the amounts that a counterparty moved in and out, each keyed by our number."""
     book = side.see("book")
     return {
         "in": {
@@ -422,6 +422,6 @@ def test_logs_contain_no_key_and_no_openid(stack: Stack) -> None:
 
 
 def _inner_lines(file: Path) -> list[str]:
-    """Return the subject key in a file, and one line of each private key."""
+    """Return the subject key in the issuer's file, and one line of each private key."""
     kept = json.loads(file.read_text())
     return [kept["subject_key"], *(key["private_key"].splitlines()[1] for key in kept["keys"])]

@@ -1,4 +1,4 @@
-"""Commands in the READMEs: on the deployed stack, they have the documented effects."""
+"""The commands in the READMEs and in a tutorial have the documented effects on a deployed stack."""
 
 import json
 import os

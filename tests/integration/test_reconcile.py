@@ -90,7 +90,7 @@ def _reconciled(operator: HttpUser) -> dict[str, Any]:
 
 
 def _about(result: dict[str, Any], subject: str) -> list[dict[str, Any]]:
-    # Ignore differences that other tests cause by dead letters and flushed caches.
+    # Ignore differences that other tests' dead letters and flushed caches cause.
     return [difference for difference in result["differences"] if difference["subject"] == subject]
 
 
@@ -108,7 +108,7 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         result = _reconciled(operator)
 
-    # A difference triggers a second comparison, with an export that is based on the first one.
+    # After a comparison with differences, a second one exports only the changes since the first.
     assert result["export"] == "incremental"
     (difference,) = _about(result, account)
     assert difference == {

@@ -1,4 +1,4 @@
-"""Refusals by the API gateway; tests/handlers tests the handlers' refusals."""
+"""Requests that the API gateway refuses or forwards; tests/handlers tests handlers' refusals."""
 
 import time
 import uuid

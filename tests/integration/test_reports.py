@@ -15,7 +15,7 @@ from tests.integration.test_command import Terminal
 
 RAIN_FEN, CASH_FEN = 300, 70
 ATTEMPTS = 3
-"""Number of draws of a user, who wins the only unit of each prize: cash, goods and a code."""
+"""Draws per user and day: one for the only unit of each prize (cash, goods and a code)."""
 
 
 def _plan(now_ms: int) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def test_all_reports_of_a_campaign_add_up_to_the_ledger(
 
     assert {prize["prize_id"] for prize in won} == {"cash", "cup", "film"}
     earned = {ann.host_id: claims[0] + CASH_FEN, bob.host_id: claims[1]}
-    # Each user's balance is only what they earned here.
+    # The users are new, so their balances are only what they earned here.
     for user in (ann, bob):
         eventually(partial(_has, user, earned[user.host_id]))
     year = str(datetime.now(ZoneInfo("Asia/Shanghai")).year)

@@ -64,7 +64,7 @@ def world(
 
 
 def _environment_of(world: World) -> str:
-    """Return the variables that the runbook's index tells readers to export on a local stack."""
+    """Return the commands that export the AWS CLI's variables for a local stack."""
     blocks = (block for block in blocks_of(INDEX) if "AWS_ENDPOINT_URL" in block.commands)
     return filled(next(blocks).commands, world.own_aws())
 

@@ -1,4 +1,4 @@
-"""Output of `make sam-env STAGE=local`: `sam local invoke` gets all that the functions need."""
+"""`make sam-env STAGE=local` gives `sam local invoke` all that the functions need."""
 
 import json
 import os
@@ -52,7 +52,7 @@ _OF_THE_SHELL = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "REGION"
 
 @pytest.fixture(scope="module")
 def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return each function's folder and variables, as SAM resolves them from our files."""
+    """Return each function's folder, architectures and variables, as SAM resolves them."""
     folder = tmp_path_factory.mktemp("sam")
     (folder / "up").symlink_to(stack.state_dir)
     # Skip the build, which takes a minute and only changes the location of the code.

@@ -79,7 +79,7 @@ def test_s2_a_company_gives_to_its_employees(
     a_user(operator.host_id, funds_fen=30_000)
     before = operator.balance_fen()
 
-    # An operator plans a campaign of 300 yuan: two shares for each user, from three packets.
+    # An operator plans a campaign of 300 yuan: at most two shares per user, from three packets.
     now_ms = int(time.time() * 1000)
     plan = {
         "title": "年会",
@@ -108,11 +108,11 @@ def test_s2_a_company_gives_to_its_employees(
         assert claims[-1].json()["code"] == "quota_exhausted"
     operator.http.put("/admin/switches/payout", json={"on": True})
 
-    # No page shows an employee's number.
+    # The packet's record shows no employee's number.
     page = employees[0].http.get(f"/packets/{packets[0]}").text
     assert not any(number in page for number in numbers)
 
-    # The campaign ends; all users are paid, and the rest is refunded.
+    # The campaign ends; all claimers are paid, and the rest is refunded.
     eventually(lambda: all(_closed(operator, packet, invoke) for packet in packets))
     assert [employee.balance_fen() for employee in employees] == [4_000] * 4 + [0] * 2
     assert operator.balance_fen() == before - 16_000
@@ -210,7 +210,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     }
     path = "/admin/campaigns/double-eleven"
 
-    # An operator plans one phone, three pens a day, and ten times 5 yuan in cash.
+    # An operator plans one phone, three pens a day, and ten cash prizes of 5 yuan.
     assert boss.http.put(path, json=plan).status_code == httpx.codes.CREATED
     phone = {"title": "手机", "kind": "goods", "weight": 1, "total": 1, "once_per_user": True}
     pen = {"title": "笔", "kind": "goods", "weight": 20, "total": 100, "per_day": 3}
@@ -235,7 +235,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     answers.append(crowd[0].draw("double-eleven"))
     assert answers[-1].json()["attempts_left"] == 0
 
-    # No user won twice, no prize was won beyond its stock, and the operator's list agrees.
+    # No user won twice, the stock and the daily limit held, and the operator's list agrees.
     pages = [user.http.get("/campaigns/double-eleven/draws").json()["items"] for user in crowd]
     wins = [[item["prize"]["prize_id"] for item in page if item["prize"]] for page in pages]
     assert max(len(won) for won in wins) <= 1

@@ -1,4 +1,4 @@
-"""Every route, called as another user: data and actions that are denied, and data never shown."""
+"""Every route is called by several users: no response shows an internal id to users."""
 
 import json
 import time
@@ -196,7 +196,7 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
 
 
 def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[str]) -> None:
-    """Call every route that reads, and the operators' routes that change nothing permanently."""
+    """Call as *reader* the routes that read, and operators' routes whose changes are harmless."""
     call = walk.call
     for packet_id in packet_ids:
         call(reader, "GET /packets/{packet_id}", packet_id=packet_id)
@@ -254,7 +254,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
 
 
 def walk_log(walk: Walk, reader: HttpUser) -> None:
-    """Read the public log, which gets an entry a few seconds after the first send."""
+    """Read the public log, which gets its first entry a few seconds after the first send."""
     for _ in range(100):
         if entries := walk.call(reader, "GET /transparency").json().get("items"):
             break
@@ -268,7 +268,7 @@ def walk_log(walk: Walk, reader: HttpUser) -> None:
 
 
 def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> None:
-    """Let Ann pay in and withdraw, and call these routes as Bob and as an operator, too."""
+    """Order a payment and a withdrawal as Ann; call the routes about them as others, too."""
     call = walk.call
     call(bob, "POST /auth/wechat", {"code": "code-walker"})
     origin = f"{bob.http.base_url}".rstrip("/")

@@ -113,7 +113,7 @@ def test_grabs_stop_and_resume_within_ten_seconds_under_load(
             time.sleep(0.05)
 
     def took_s(*, is_on: bool) -> float:
-        """Turn the switch; return the seconds until the last answer in the old state."""
+        """Turn the switch; return the seconds until the last grab that the old state answered."""
         turned_at = time.monotonic()
         _turn(operator, "grab", is_on=is_on)
         eventually(lambda: {is_off for _, _, is_off in calls[-10:]} == {not is_on})

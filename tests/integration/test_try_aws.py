@@ -1,5 +1,5 @@
-"""Trial in an AWS account and its teardown, run against the emulator: all steps except `sam
-deploy`.
+"""Trial in an AWS account and its teardown, run against the emulator. The trial's shell commands
+are recorded instead of run.
 """
 
 import json
@@ -65,7 +65,7 @@ TEMPLATE = {
 
 
 class Account:
-    """Account in the emulator, and the commands that the trial ran."""
+    """Account in the emulator, with the commands and messages of the trial and the teardown."""
 
     def __init__(self, session: boto3.Session) -> None:
         self.session = session

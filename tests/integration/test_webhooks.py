@@ -63,7 +63,7 @@ MakeEndpoint: TypeAlias = Callable[[str], Endpoint]
 
 @pytest.fixture
 def an_endpoint(stack: Stack, operator: HttpUser) -> Iterator[MakeEndpoint]:
-    """Return a factory of webhooks for one test; each name is unique on the shared stack."""
+    """Return a factory of webhooks for one test, whose names no other test may use."""
     made: list[Endpoint] = []
 
     def make(name: str) -> Endpoint:
@@ -88,7 +88,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     sender, claimers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
 
     def answer_of(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
-        # A busy machine may answer 503, which asks for a retry.
+        # On a busy machine, the API may return 503, which asks for a retry.
         return dict(
             eventually(lambda: (response := ask()).is_success and response.json(), WITHIN_S)
         )
@@ -105,7 +105,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     def told_all() -> list[_Event]:
         told = live.told_of(packet_id)
         if EXPECTED.items() - _kinds(told).items() == {("closed", 1)}:
-            # If two payouts settled the last claims concurrently, only the sweep closes the packet.
+            # If the last claim settled before an earlier one, closing waits for a retry or a sweep.
             invoke("ExpireFunction", {})
         return told if _kinds(told) == EXPECTED else []
 
@@ -127,7 +127,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
 
     late = eventually(told_later, WITHIN_S)
 
-    # Both receivers have the same events, and no event twice.
+    # Both receivers got the same events, and neither got an event twice.
     assert {each["id"]: each for each in late} == {each["id"]: each for each in told}
     assert len(late) == len(told) == len({each["id"] for each in told})
     claimed = [each["data"] for each in told if each["type"].endswith("claimed")]
