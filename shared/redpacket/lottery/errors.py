@@ -1,4 +1,4 @@
-"""Errors of the lottery. Each docstring is the text that clients get."""
+"""Lottery errors. The docstring of a class with a *code* is its default text for clients."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class DrawCache(Protocol):
         """Undo an attempt that is not durable; offer its unit again if *is_unit_free*."""
 
     def drop(self, request: DrawRequest) -> None:
-        """Remove the cached lottery and its day's counters, which may have been altered."""
+        """Remove the cached lottery and the counters of the request's day; both may be altered."""
 
     def set_player(self, request: DrawRequest, player: Player) -> None:
         """Set a user's counters for the day to the ledger's values."""

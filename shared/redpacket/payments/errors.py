@@ -1,4 +1,4 @@
-"""Payment errors. Each docstring is the text that clients receive."""
+"""Payment errors. The docstring of a class with a *code* is its default text for clients."""
 
 from __future__ import annotations
 

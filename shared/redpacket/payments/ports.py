@@ -111,7 +111,7 @@ class Provider(Generic[ProviderSettings]):
     only_unit = ""
     """Name of the only unit of account that the provider supports; empty means any unit."""
     pays_out_automatically = False
-    """Whether balances above the operator's threshold are paid out without a request."""
+    """Whether balances that reach the operator's threshold are paid out without a request."""
     confirms_transfers = False
     """Whether users may have to confirm transfers; responses then say how."""
 
@@ -206,7 +206,7 @@ class PayoutProvider(Protocol):
     needs_consent: bool
     """Whether payees confirm every transfer, unless they consented to all transfers."""
     locks_money: bool
-    """Whether statements may list a transfer before it is paid, and its return if it never is."""
+    """Whether statements may list a transfer before it is paid, and its return if it is not."""
     settling_ms: int
     call_ms_max: int
     query_horizon_ms: int

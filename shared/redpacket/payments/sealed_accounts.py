@@ -1,4 +1,4 @@
-"""Encryption of users' provider account names, such as openids, with a keyed hash."""
+"""Encryption and keyed hashes of users' provider account names, such as openids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AccountKeys:
     def of(cls, secret: str) -> Self:
         """Parse a JSON object of named keys, such as `{"1": "<64 random characters>"}`.
 
-        The last key encrypts, and all keys decrypt. The first key derives the hash key: never
+        The last key encrypts, and all keys decrypt. The hash key derives from the first key: never
         remove the first key or insert a key before it.
         """
         texts = json.loads(secret)

@@ -1,4 +1,4 @@
-"""Reconciliation errors. Each docstring is the text that clients receive."""
+"""Reconciliation errors. A class's docstring is its default text for clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Port for a SQL engine over an export, and the value of a stored run."""
+"""Port for a SQL engine over an export, and the type of a stored run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Public verifier: `python3 -m redpacket.verify` needs only Python and this package.
+"""Public verifier: `python3 -m redpacket.verify` needs only Python and the `redpacket` package.
 
-`command.py` documents the arguments. Separate modules verify packets, lottery days, draws, and the
-log of commitments.
+`command.py` documents the arguments. Separate modules verify packets, a lottery day's draws, and
+the log of commitments.
 """

@@ -19,7 +19,7 @@ class Day:
 
     @property
     def commitment(self) -> str:
-        """Commitment that the campaign has published since its creation."""
+        """Commitment that follows from the seed, to compare with the published commitment."""
         return chain_commitment(self.campaign_id, self.seed, self.name)
 
 

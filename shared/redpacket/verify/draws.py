@@ -13,7 +13,7 @@ from redpacket.verify.findings import SHOWN_MAX, Findings
 
 _PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
 _ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
-"""Form of odds: `prize_id:weight,...|miss_weight`. A double holds up to 15 digits exactly."""
+"""Form of odds: `prize_id:weight,...|miss_weight`. A double holds 15-digit integers exactly."""
 
 
 def verify_draws(

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 Document: TypeAlias = dict[str, Any]
 
 COUNT_MAX = 1_000_000
-"""Maximum share count of a packet. Computing a larger, forged count could take hours."""
+"""Maximum share count and draw number; a larger, forged number could take hours to compute."""
 
 
 class Unreadable(Exception):

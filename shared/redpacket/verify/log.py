@@ -39,7 +39,7 @@ class Checked(Findings):
 
     lines: list[str] = field(default_factory=list)
     roots: dict[int, str] = field(default_factory=dict)
-    """Root for each log size that a signed head or a proof covers."""
+    """Root from the signed head, keyed by log size."""
     entries: dict[int, Commitment] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     """Indexes of entries that a signed head covers."""
@@ -144,9 +144,9 @@ def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -
 
 
 def _check_entries(checked: Checked, *, is_all: bool) -> None:
-    """Compute the root of each published head whose entries are present.
+    """Compare each head whose entries are all present with the root of these entries.
 
-    *is_all* also reports the entries that no head covers as unchecked.
+    If *is_all*, report the entries that were not compared as unchecked.
     """
     if not checked.entries:
         checked.lines.append("entries     not compared: missing")
@@ -225,7 +225,7 @@ def _check_subject(
     proofs: Sequence[tuple[str, Document]],
     checked: Checked,
 ) -> None:
-    """Compare an id's only entry with the published commitment."""
+    """Check that an id has an entry, and compare the entry with *commitment* if given."""
     id_hash = id_hash_of(subject_id)
     proved = {get(proof, "index", int): _entry_of(proof) for _, proof in proofs}
     entries = {

@@ -1,4 +1,4 @@
-"""Checker of a packet: the packet's terms determine the commitment and all amounts in the files."""
+"""Verifier that recomputes a packet's commitment and amounts from its terms."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class Campaign(_Today):
     rains: Annotated[
         list[ShownRound],
         about(
-            "Planned rounds, next first; each is listed until five minutes after its end. "
+            "Planned rounds, earliest first; each is listed until five minutes after its end. "
             "`packets` is empty until three seconds before the start; earlier grabs return 409.",
             max_length=SHOWN_MAX,
         ),

@@ -1,4 +1,4 @@
-"""Responses for campaigns and lotteries, in a module that grabs do not import."""
+"""Responses for campaigns and lotteries, in a module that the grab function does not import."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def campaign_view(
     lottery: Lottery, rain: Sequence[Packet], rounds: list[ShownRound], now_ms: int
 ) -> campaigns.Campaign:
-    """Return a campaign for any reader, without its budget, passphrase and unused weights."""
+    """Return a campaign for any reader, without budget, passphrase and disabled prizes' weights."""
     campaign = lottery.snapshot.campaign
     plan = _plan(campaign)
     if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:

@@ -19,7 +19,7 @@ from redpacket.platform.text import pasted, pasted_phone
 
 
 def _as_seen(clean: Callable[[str], str]) -> BeforeValidator:
-    """Normalize text before validation, because users paste names, numbers and addresses."""
+    """Return a validator that first normalizes pasted names, numbers and addresses."""
     return BeforeValidator(lambda text: clean(text) if isinstance(text, str) else text)
 
 

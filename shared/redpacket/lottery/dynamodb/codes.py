@@ -45,7 +45,7 @@ class DynamoCodes:
         return self._count((campaign_id, prize_id))
 
     def find(self, draws: Sequence[Draw]) -> dict[str, str]:
-        """Return the unexpired codes of won units, keyed by draw id."""
+        """Return the codes of won units, keyed by draw id; expired codes are deleted."""
         where = {draw.draw_id: _code_of(draw) for draw in draws}
         rows = self._dynamo.get_many(self._table, list(where.values()), is_strong=True)
         codes = {(row["pk"], row["sk"]): str(row["code"]) for row in rows}

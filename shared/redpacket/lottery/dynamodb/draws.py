@@ -114,7 +114,7 @@ class DynamoDraws:
         }
         # The order of the writes is the precedence of the refusals.
         writes = [
-            # I10: one outcome for each key and each number
+            # I10: one outcome per key and per number
             Guarded(put(self._draws, request), lambda _: RecordDrawStatus.DRAWN_BEFORE),
             Guarded(put(self._draws, draw_row(draw)), lambda _: RecordDrawStatus.NUMBER_TAKEN),
             # I9: no more draws and wins than the rules allow
@@ -145,13 +145,13 @@ class DynamoDraws:
         rules: DrawRules,
         at_ms: int,
     ) -> HelpStatus:
-        """Give the inviter one more attempt on *day*, once for each pair of users."""
+        """Give the inviter one more attempt on *day*, once per pair of users."""
         given: dict[str, Value] = {
             **draw_keys.help_given(campaign_id, inviter_id, helper_id),
             "day": day,
             "helped_at_ms": at_ms,
         }
-        # Both updates write all counters, so that a row is complete before the user's first draw.
+        # Both updates write every counter that `player_of` requires, even before the first draw.
         one_more = update(
             self._draws,
             draw_keys.player(campaign_id, inviter_id, day),

@@ -1,4 +1,4 @@
-"""Repository that creates and edits campaigns, their budgets and seeds, in CampaignsTable."""
+"""Repository that creates campaigns with their seeds, and edits campaigns and budgets."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         return self._write([operation, shown, *noted])
 
     def _noted_window(self, campaign: Campaign, action: Action | None) -> Operation:
-        """Return the write of a permanent row for reconciliation, with window and status."""
+        """Return the write that stores the window and status permanently, for reconciliation."""
         row: dict[str, Value] = {
             **campaign_keys.window(campaign.campaign_id, campaign.version),
             "starts_at_ms": campaign.starts_at_ms,

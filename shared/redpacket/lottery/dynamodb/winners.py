@@ -16,7 +16,7 @@ IS_UNDECIDED = "draw_id = :draw_id AND attribute_not_exists(winner_status)"
 
 
 class DynamoWinners:
-    """Repository of winners of goods, and of operators' decisions."""
+    """Repository of winners of goods and codes, and of operators' decisions."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo

@@ -85,7 +85,7 @@ class Prize:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSnapshot:
-    """Everything that decides a draw; every edit, except of the user list, increments *version*.
+    """Campaign data that decides draws; every edit, except of the user list, increments *version*.
 
     *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw.
     *audience_edits* counts the edits of the user list.

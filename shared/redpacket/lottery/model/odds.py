@@ -95,7 +95,10 @@ def is_guaranteed(odds: str, snapshot: CampaignSnapshot) -> bool:
 
 
 def possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
-    """Return the normal odds of the prizes in *odds*, and the odds after misses, if they differ."""
+    """Return the normal odds of the prizes in *odds*.
+
+    If the campaign guarantees a prize after misses, also return the odds without a miss.
+    """
     campaign = snapshot.campaign
     weights = {
         prize.prize_id: prize.weight

@@ -1,4 +1,4 @@
-"""Winners of goods, and operators' decisions on won units."""
+"""Winners of goods and codes, and operators' decisions on won units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lottery in Redis or Valkey: hashes for each campaign and day, and a script per operation."""
+"""Lottery in Redis or Valkey: hashes for each campaign and day, and scripts that change them."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def apply_stock(
     *,
     ports: PrizePorts,
 ) -> tuple[Prize, PrizeStock]:
-    """Change a prize's stock; return the prize and its remaining stock."""
+    """Change a prize's total; return the prize and its stock."""
     prize = change_stock(campaign_id, prize_id, delta, version, operator, request, ports=ports)
     return prize, _load_prize(prize, ports.load)
 
@@ -80,7 +80,7 @@ def apply_codes(
     *,
     ports: PrizePorts,
 ) -> tuple[Prize, PrizeStock]:
-    """Add codes to a prize; return the prize and its remaining stock."""
+    """Add codes to a prize; return the prize and its stock."""
     prize = add_codes(campaign_id, prize_id, codes, operator, ports=ports)
     return prize, _load_prize(prize, ports.load)
 

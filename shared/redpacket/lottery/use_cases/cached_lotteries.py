@@ -1,7 +1,7 @@
 """Process cache of the lotteries that users see.
 
-A reader that finds an outdated note of sold-out prizes replaces the note, which takes one write for
-each prize that sells out, not for each draw.
+A reader that finds an outdated note of sold-out prizes replaces the note, which takes one write per
+prize that sells out, not one per draw.
 """
 
 from __future__ import annotations

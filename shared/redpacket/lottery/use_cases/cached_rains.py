@@ -35,7 +35,7 @@ _SIZE_MAX = 100
 
 
 class CachedRains:
-    """Process cache of campaigns' packets."""
+    """Process cache of campaigns' packets and rains."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class CachedRains:
         return [packet for packet in packets if _is_open(packet, campaign, now_ms)]
 
     def rounds(self, campaign_id: str) -> list[Round]:
-        """Return recent, current and later rounds; ids appear three seconds before a round's start.
+        """Return recent, current and later rounds; packet ids appear three seconds before a start.
 
         Raises Unavailable if the cache has no value.
         """
@@ -105,7 +105,7 @@ class CachedRains:
             except Unavailable as error:
                 self._log(error)
                 return ()
-            # The first claims may become durable after the end, so keep no empty result until then.
+            # Claims may become durable after the end, so don't keep an early empty result.
             if best or is_settled:
                 self._podiums.keep((ended, is_settled), best)
         return best

@@ -54,7 +54,7 @@ _LOAD_LIFE_MS = 2_000
 """Milliseconds after which another caller may load the campaign."""
 
 _REPEATED_WITHIN_MS = 3_600_000
-"""Milliseconds after midnight for which users may retry the previous day's attempt."""
+"""Milliseconds after midnight within which a draw frees the unit of yesterday's attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
     status: DrawStatus | None = None
     ports.logger.count("tried")
     for _ in range(_TRIES):
-        # Read the snapshot for each try, because the cache may have a newer one or a newer day.
+        # Read the snapshot for each try: the draw cache may have a newer one, and the day may end.
         snapshot = _started_snapshot(campaign_id, ports)
         campaign, asks_audience = snapshot.campaign, snapshot.audience_mode is not None
         day = draw_day(campaign, ports.clock.now_ms())
@@ -92,9 +92,9 @@ def _result(draw: Draw, rules: DrawRules, player: Player) -> DrawResult:
 
 
 def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
-    """Return the snapshot. Long before the start, reject users without reading the ledger.
+    """Return the snapshot. Well before the start, reject users without reading their rows.
 
-    Near the start, the cache's clock decides.
+    Within CLOCKS_DIFFER_MS of the start, the cache's clock decides.
     """
     snapshot = ports.snapshots.get(campaign_id)
     if _is_long_before(snapshot, ports):

@@ -1,4 +1,4 @@
-"""Delivery address for won goods; only the winner can write it, until the handover."""
+"""Delivery address for won goods; only the winner can write it, until an operator decides."""
 
 from __future__ import annotations
 

@@ -38,7 +38,10 @@ class Payment(TypedDict):
     payment_id: PaymentId
     status: Annotated[
         PaymentStatus,
-        about("`closed`: not paid in time. Money that arrives later is credited or refunded."),
+        about(
+            "`closed`: not paid before it expired or its packet ended. Money that arrives later is "
+            "credited or refunded."
+        ),
     ]
     amount_fen: PaidFen
     channel: ByChannel
@@ -48,7 +51,7 @@ class Payment(TypedDict):
 
 
 class Confirmation(TypedDict):
-    """Parameters with which a client asks the user to confirm a transfer."""
+    """Parameters with which a client asks the user to confirm a transfer or a consent."""
 
     app_id: Word
     mch_id: Word
@@ -66,7 +69,11 @@ class Withdrawal(TypedDict):
     expected_at_ms: Annotated[AtMs, about("Estimated time of the call to the provider.")]
     reason: Annotated[
         str,
-        about("The provider's code if the withdrawal failed; otherwise empty.", "ACCOUNT_ERROR"),
+        about(
+            "Why the withdrawal stopped or failed, such as `cancelled` or the provider's code; "
+            "otherwise empty.",
+            "ACCOUNT_ERROR",
+        ),
     ]
 
 
@@ -105,7 +112,12 @@ class WithdrawalDetails(ListedWithdrawal):
         ),
     ]
     reason: Annotated[
-        str, about("The provider's code if the withdrawal failed; otherwise empty.", "")
+        str,
+        about(
+            "Why the withdrawal stopped or failed, such as `cancelled` or the provider's code; "
+            "otherwise empty.",
+            "",
+        ),
     ]
     calls: Annotated[list[ProviderCall], about("Last responses, oldest first.", max_length=10)]
 
@@ -160,7 +172,7 @@ class ListedReturn(TypedDict):
         ReturnReason,
         about(
             "`mismatched`: differs from the order. `refunded`: partly refunded at the provider "
-            "before it was credited. Other values: the provider rejected our refund."
+            "before it was credited. Other values: our refund failed or can no longer succeed."
         ),
     ]
     noted_at_ms: AtMs

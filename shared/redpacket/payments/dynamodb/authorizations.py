@@ -24,7 +24,7 @@ KEPT_MS = 30 * 24 * 3_600_000
 
 
 class DynamoAuthorizations:
-    """Repository of consents to transfers without confirmation, one per user and provider."""
+    """Repository of consents to transfers; a user has at most one usable consent per provider."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -106,7 +106,7 @@ class DynamoAuthorizations:
         self._dynamo.try_transact([doubted, unused])
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
-        """Set a consent to CLOSING, so it is not used; return False if the payee row changed."""
+        """Set a consent to CLOSING; return False if the payee row does not refer to the consent."""
         ended = closing(self._payments, authorization.channel, authorization.number, now_ms)
         unused = self._unnamed(authorization)
         return self._dynamo.try_transact([ended, unused])

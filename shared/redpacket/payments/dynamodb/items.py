@@ -189,7 +189,7 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "attempt_no": withdrawal.attempt_no,
         "call_count": 0,
         "lease_until_ms": 0,
-        # Reconciliation skips rows without this attribute, which earlier versions wrote.
+        # Earlier versions wrote rows without this attribute, and reconciliation skips those rows.
         "returned_on": "",
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,
@@ -242,7 +242,7 @@ def _calls_of(text: str) -> tuple[ProviderAnswer, ...]:
 
 
 def line_row(channel: ProviderName, line: StatementLine, noted_at_ms: int) -> dict[str, Value]:
-    """Return the row of a line that the provider's statement for the day must contain."""
+    """Return the row of a line that the provider's statement must contain."""
     day = statement_day(line.moved_at_ms)
     row: dict[str, Value] = {
         **payment_keys.outside_line(channel, line.kind, day, line.number, line.outside_no),

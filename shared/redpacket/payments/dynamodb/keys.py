@@ -82,7 +82,7 @@ def notice(channel: str, notice_id: str) -> dict[str, str]:
 
 
 def payee(channel: str, user_id: str) -> dict[str, str]:
-    """Return the key of a user's payout account and consent."""
+    """Return the key of the row with a user's payout account and the number of the consent."""
     return {"pk": f"payee#{channel}#{user_id}", "sk": "payee"}
 
 

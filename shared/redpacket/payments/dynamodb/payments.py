@@ -57,7 +57,7 @@ COUNTED_MS = 7 * DAY_MS
 
 
 class DynamoPayments:
-    """Repository of payments, and the only code that credits them. Its lists may lag."""
+    """Repository of payments, and the only code that credits them. `list_waiting` may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -115,7 +115,7 @@ class DynamoPayments:
         return payment_of(row) if row else None
 
     def begin_order(self, payment: Payment, now_ms: int) -> bool:
-        """Record an order before the call; return False if another began or the payment ended."""
+        """Record an order before the call; return False after another call or the payment's end."""
         return self._dynamo.update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -196,7 +196,7 @@ class DynamoPayments:
         """Credit a payment to its user's account, once per number.
 
         With *funding* (the paid packet and its transfer), the same write moves the money to the
-        packet and changes it from UNPAID to OPEN. Return False if the payment already has a
+        packet, which changes from UNPAID to OPEN. Return False if the payment already has a
         transaction, if *transaction* is recorded as returned, or if the packet is not UNPAID; the
         caller must then read again.
         """

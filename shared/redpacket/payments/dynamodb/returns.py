@@ -49,7 +49,7 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 
 
 class DynamoReturns:
-    """Repository of uncredited transactions and of outside refunds. Lists may lag."""
+    """Repository of uncredited transactions and of outside refunds. `list_returns_due` may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo

@@ -1,4 +1,4 @@
-"""Repository of withdrawals in PaymentsTable; changes fail if the attempt or lease changed."""
+"""Repository of withdrawals in PaymentsTable."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ROUTE = "withdrawal"
 
 
 class DynamoWithdrawals:
-    """Repository of withdrawals; each change is conditional on the values that the caller read."""
+    """Repository of withdrawals; state changes are conditional on values that the caller read."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -208,7 +208,7 @@ class DynamoWithdrawals:
             " outside_no = :outside_no, work_pk = :look, work_at_ms = :at_ms",
             f"{IS_AS_SEEN} AND {IS_NOT_STOPPED}",
             awaiting=WithdrawalStatus.AWAITING_CONFIRMATION,
-            # Queries do not return the confirmation data.
+            # A query may omit the confirmation data.
             confirmation=transfer.confirmation or seen.confirmation,
             outside_no=transfer.outside_no,
             look=self._look_list(seen),
@@ -260,7 +260,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
-        """Set a withdrawal to PAID; return False if it already is. Raises InvariantViolated."""
+        """Set a withdrawal to PAID; return False if it already was. Raises InvariantViolated."""
         line = StatementLine(
             StatementKind.TRANSFER,
             seen.transfer_no,

@@ -15,7 +15,7 @@ CONSENT_MS = 24 * 3_600_000
 """Milliseconds within which a user must give a requested consent."""
 
 ASKED_MS = 23 * 3_600_000
-"""Milliseconds for which requests reuse a number, so that all calls end before CONSENT_MS."""
+"""Milliseconds for which retries repeat the request, so that all calls end before CONSENT_MS."""
 
 _FIRST_LOOK_MS = 10_000
 _LOOK_PAUSE_MS_MAX = 3_600_000

@@ -185,7 +185,7 @@ class ResolvedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Operator's decision on a listed return; *reference* names the transfer that settled it."""
+    """Operator's decision on a listed return; *reference* names the transfer if *by* is OUTSIDE."""
 
     number: str
     transaction_id: str

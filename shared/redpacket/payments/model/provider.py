@@ -29,7 +29,7 @@ class ExternalAccount:
     """Account at a provider; the provider's adapter decrypts *sealed*, which is bound to *owner*.
 
     *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user whose
-    row contains *sealed*. Only a sign-in sets *nickname* and *picture_url*, which users may share.
+    row contains *sealed*. Only `Logins` sets *nickname* and *picture_url*, if the user shares them.
     """
 
     sealed: str = field(repr=False)
@@ -82,7 +82,7 @@ class PaymentOrder:
 
 
 class OrderState(StrEnum):
-    """State of an order at the provider; PAID and CLOSED accept no further payment."""
+    """State of an order at the provider; another payment may arrive even after PAID or CLOSED."""
 
     NOT_FOUND = "not_found"
     UNPAID = "unpaid"
@@ -107,7 +107,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class OrderFound:
-    """Result of an order query, with every payment received for its number."""
+    """Result of an order query, with the payments that the provider lists for the order."""
 
     state: OrderState
     transactions: tuple[Transaction, ...] = ()
@@ -252,7 +252,7 @@ class ProviderEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """Verified callback. It moves no money, and only names what to query at the provider.
+    """Notice from a verified callback, a statement line, or a claim; it only names what to check.
 
     *number* is OURS, *outside_no* the provider's. Redeliveries have the same *notice_id*.
     """

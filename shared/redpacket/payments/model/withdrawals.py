@@ -1,4 +1,4 @@
-"""Outgoing withdrawals: at most one transfer succeeds for a withdrawal (I6).
+"""Outgoing withdrawals: at most one transfer succeeds per withdrawal (I6).
 
 The money leaves the user's account before any call. The row holds the money until the provider has
 paid the withdrawal or can no longer pay it.
@@ -38,7 +38,7 @@ WITHDRAWAL_FEN_MIN = 30
 """Smallest amount in fen that every provider accepts for a transfer."""
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
-"""Age in milliseconds at which an unpaid withdrawal is canceled and its money returned."""
+"""Age in milliseconds at which calls for an unpaid withdrawal stop and we try to cancel it."""
 
 ID_LENGTH = 30
 """Length of a withdrawal id. A transfer number adds two digits, up to the providers' limit."""
@@ -69,7 +69,7 @@ RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
 
 class Stop(StrEnum):
-    """Reasons to stop calls for a transfer; afterwards, only queries decide its outcome."""
+    """Reasons to stop calls for a transfer; then queries or statements decide its outcome."""
 
     CANCELLED = "cancelled"
     EXPIRED = "expired"
@@ -82,12 +82,12 @@ CANCELS = frozenset({Stop.CANCELLED, Stop.EXPIRED})
 
 
 CALLS_KEPT = 10
-"""Maximum provider answers that a withdrawal stores for operators."""
+"""Maximum number of provider answers that a withdrawal stores for operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """State and code in the provider's answer to a call or query."""
+    """State and code in the provider's answer to a call or query, or "no answer"."""
 
     at_ms: int
     answer: str

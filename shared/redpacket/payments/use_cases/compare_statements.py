@@ -66,9 +66,9 @@ def compare_statements(
 ) -> dict[ProviderName, list[StatementReport]]:
     """Compare each provider's statements since its last compared day, or only those of *day*.
 
-    Each run compares yesterday's statement again. An error with one provider does not stop the
-    comparison with others: contradictions and bugs are raised at the end. With *may_skip*, *day*
-    counts as compared even without a report.
+    Without *day*, yesterday's statement is compared even if it was compared before. An error with
+    one provider does not stop the comparison with others: contradictions and bugs are raised at the
+    end. With *may_skip*, *day* counts as compared even without a report.
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
@@ -196,7 +196,7 @@ class _Comparison:
         return [line for half in loaded for line in half] if len(loaded) == len(halves) else None
 
     def unknown(self, statement: Iterable[StatementLine]) -> list[StatementLine]:
-        """Return the lines that our rows lack or contain with a different amount."""
+        """Return lines that our rows lack or have with another amount, except unpaid transfers."""
         ours = {_facts(line) for line in self._near()}
         missing = [line for line in statement if _facts(line) not in ours]
         return [line for line in missing if not self._is_unpaid(line)]

@@ -42,14 +42,14 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     except ProviderChanged:
         if not is_over or payment.ordered_at_ms or transaction_id:
             raise
-        # The provider is disabled and was never called, so closing the payment moves no money.
+        # The provider was never called for this payment, so closing the payment moves no money.
         ports.repository.close(payment, now_ms, None)
         return _get(number, ports)
     order = provider.query(number)
     taken = list(order.transactions)
     if transaction_id and all(returned.transaction_id != transaction_id for returned in taken):
         named = provider.query_transaction(transaction_id)
-        # A forged callback could name another order's transaction.
+        # The hint could name another order's transaction.
         taken += [named] if named and named.number == number else []
     for transaction in taken:
         payment = _take(payment, transaction, ports)

@@ -105,7 +105,7 @@ class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
     prompts: Accounts
 
     def provider_of(self, row: Withdrawal) -> PayoutProvider:
-        """Return the provider that made a withdrawal's transfers. Raises ProviderChanged."""
+        """Return the provider for a withdrawal's transfers. Raises ProviderChanged."""
         return self._acting(row, "transfer_mismatched", transfer_no=row.transfer_no)
 
 

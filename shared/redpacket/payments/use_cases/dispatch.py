@@ -62,7 +62,7 @@ def dispatch(
     stop_at_ms: int,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> DispatchReport:
-    """Call the provider until the time is up, *should_continue* is False, or nothing is pending."""
+    """Call the provider until time is up, *should_continue* returns False, or no work is left."""
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
     pending: list[str] = []

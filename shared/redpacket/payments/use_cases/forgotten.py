@@ -1,4 +1,4 @@
-"""Forgotten transfers: only statements decide, because the provider's queries no longer can.
+"""Forgotten transfers: statements decide, because a provider's NOT_FOUND no longer can.
 
 After `PayoutProvider.query_horizon_ms`, NOT_FOUND proves nothing (model/withdrawals.py::judge). The
 statements still list a paid transfer, and the comparison of statements posts it. If no statement

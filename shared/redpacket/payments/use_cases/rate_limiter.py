@@ -1,4 +1,4 @@
-"""Rate limiter for provider calls; all functions share one durable number, the next slot."""
+"""Rate limiter and circuit breaker for provider calls; all functions share the durable state."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FAILURES_MAX = 5
 _AHEAD_MS = {CALLS: 30 * 60_000, PROMISES: GIVEN_UP_AFTER_MS}
 """Maximum milliseconds from now, or from the end of the night, to the next slot.
 
-At one call per minute, 30 calls take half an hour; after GIVEN_UP_AFTER_MS a withdrawal is
-canceled. A later slot comes from a wrong clock, and would stop all calls until then.
+At one call per minute, 30 calls take half an hour; after GIVEN_UP_AFTER_MS, calls for a withdrawal
+stop. A later slot comes from a wrong clock, and would stop all calls until then.
 """
 
 _DAY_MS = 86_400_000
@@ -83,7 +83,7 @@ class Pace:
         return self._take(CALLS, count)
 
     def promise(self) -> int:
-        """Estimate the time of one more withdrawal without taking a slot. Raises Unavailable."""
+        """Estimate the time of one more withdrawal; this takes no call slot. Raises Unavailable."""
         (at_ms,) = self._take(PROMISES, 1)
         rests_until_ms, _ = self._find_breaker()
         return self.open_from_ms(max(at_ms, rests_until_ms))

@@ -74,7 +74,7 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
     provider = ports.provider_of(returned)
     taken = provider.query_transaction(transaction_id)
-    # Providers refund by transaction id and ignore our number, so check both here.
+    # A provider may refund by transaction id and ignore our number, so check that they match.
     if taken is None or (taken.number, taken.amount_fen) != (number, returned.amount_fen):
         raise InvariantViolated(f"transaction {transaction_id} is not a payment of {number}")
     refund = provider.refund(returned.order)

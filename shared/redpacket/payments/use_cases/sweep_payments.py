@@ -62,7 +62,7 @@ class _Breaker:
 
     @property
     def is_answered(self) -> bool | None:
-        """Whether any call of the sweep succeeded, or None if there was no call."""
+        """Whether any call succeeded, or None if no call succeeded or raised Unavailable."""
         return bool(self._answered_count) if self._answered_count or self._failed_in_a_row else None
 
     def is_closed(self) -> bool:
@@ -89,15 +89,15 @@ def sweep_payments(
     in_parallel: InParallel,
     stop_at_ms: int,
 ) -> PaymentSweepReport:
-    """Process every work list once, until *stop_at_ms*.
+    """Process up to ROWS_PER_SWEEP due rows in each step, until *stop_at_ms*.
 
     Each provider and the unpaid packets have their own lane, and each step has a share of the time.
     """
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
     for channel in ProviderName:
-        # Include disabled providers: the sweep ends overdue payments and withdrawals for which no
-        # call was made, and reports the others.
+        # Include disabled providers: the sweep closes overdue payments that were never ordered,
+        # stops calls for overdue withdrawals, and reports the other rows.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)

@@ -50,7 +50,7 @@ _TRIES = 5
 
 
 class Called(StrEnum):
-    """Result of a call for the provider's health, regardless of the transfer's outcome."""
+    """Result of a call as a sign of the provider's health, whatever the transfer's outcome."""
 
     ANSWERED = "answered"
     FAILED = "failed"
@@ -113,7 +113,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         return ports.repository.find(withdrawal_id)
     next_action = apply_answer(seen, transfer, provider, ports)
     if next_action is NextAction.AWAIT and not _is_answered(seen):
-        # The call's answer was lost, and only a repeated call returns the confirmation data.
+        # The call's response was lost. Repeat the call, as a query may omit the confirmation data.
         ports.repository.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.repository.find(withdrawal_id)
 

@@ -13,7 +13,7 @@ from redpacket.payments.ports import NoticeQueue
 def trigger_auto_payouts(
     claims: Sequence[Share], *, channels: Iterable[ProviderName], queue: NoticeQueue
 ) -> None:
-    """Queue one notice per user, at least once, with one of the user's claims as the cause.
+    """Queue a notice per user and channel at least once, with one of the user's claims as cause.
 
     Raises Unavailable.
     """

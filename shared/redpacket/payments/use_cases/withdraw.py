@@ -103,7 +103,7 @@ def withdraw_above(
     if balance_fen < max(above_fen, ports.settings.fen_min):
         return None
     key_hash = hashlib.sha256(f"automatic\n{user_id}\n{cause}".encode()).hexdigest()
-    # Exclude the amount: a retry reads another balance but is the same request.
+    # Exclude the amount: a retry may read another balance but is the same request.
     request = Request(user_id, key_hash, key_hash)
     ask = WithdrawalAsk(user_id, min(balance_fen, ports.settings.fen_max), channel, request)
     try:

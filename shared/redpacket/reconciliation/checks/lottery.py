@@ -1,4 +1,4 @@
-"""Checks of draws, prizes and players: I9."""
+"""Checks of draws: I5 and I9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of packets and their shares: I2 to I5, I8."""
+"""Checks of packets and their shares: I2, I3, I4, and I8."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENDED = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 
 @dataclass(frozen=True, slots=True)
 class PacketFacts:
-    """All ledger facts about one packet, from strongly consistent reads."""
+    """One packet with some or all of its shares, from strongly consistent reads."""
 
     packet: Packet
     shares: Sequence[Share]

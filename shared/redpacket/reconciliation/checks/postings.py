@@ -1,6 +1,6 @@
-"""I1 and I7 for entries: each share that moved money has an entry, and vice versa.
+"""Checks of entries and receipts: I1, I2, and I7.
 
-The sender's entry contains the total and the commitment; public functions cannot write it.
+The sender's entry contains the total and the commitment; the grab function cannot write it.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def settled_entries(shares: Iterable[Share]) -> list[Entry]:
 
 
 def refund_entries(packet: Packet, tally: Tally) -> list[Entry]:
-    """Return the sender's entries, one for each chunk of refunded shares."""
+    """Return the sender's entries, one per chunk of refunded shares."""
     return [
         Entry(
             account=user_account(packet.sender.user_id),

@@ -19,7 +19,7 @@ _STEPS = {
 """Steps of a run, keyed by the state machine's state names."""
 
 _EVENTS = 50
-"""Number of newest execution events to read, among which the current step's state is entered."""
+"""Number of newest execution events to read; they include the start of the current step."""
 
 _RUNS = 3
 

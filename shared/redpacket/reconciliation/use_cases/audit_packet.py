@@ -37,7 +37,7 @@ from redpacket.reconciliation.checks.postings import (
 )
 
 LATE_AFTER_MS = 15 * 60_000
-"""Limit for I8 in production. The sweep runs every minute; retries wait 1, 2, 4, and 8 minutes."""
+"""Limit for I8 in ms. The sweep runs every minute, and retries wait 1, 2, 4, and 8 minutes."""
 
 FOUND_MAX = 200
 

@@ -137,7 +137,7 @@ class Audits:
         return differences
 
     def _of_point(self, draw: Draw, lottery: CampaignSnapshot | None) -> Iterator[Difference]:
-        """Yield a difference for each wrong odds, point, or id of the draw."""
+        """Yield a difference for wrong odds, a wrong point, and a wrong id of the draw."""
         campaign_id, user_id, draw_id = draw.campaign_id, draw.user_id, draw.draw_id
         version = draw.snapshot_version
         if lottery and version >= lottery.version:
@@ -152,7 +152,7 @@ class Audits:
             yield Difference("I5", draw_id, "draw of its number", "one", "none")
 
     def campaign(self, campaign_id: str) -> list[Difference]:
-        """Audit a campaign's seeds and prizes; repeat a failed audit, which an edit may explain."""
+        """Audit a campaign's seeds and prizes; a second audit must confirm any differences."""
         try:
             return seen_twice(lambda: self._of_campaign(campaign_id), self.clock, _SETTLED_MS)
         except Unavailable:
@@ -165,7 +165,7 @@ class Audits:
         lottery = self.find_snapshot(campaign_id)
         if lottery is None:
             return
-        # A sweep whose clock is fast may have begun refunds.
+        # A sweep with a fast clock may already have begun refunds.
         ends_at_ms = lottery.campaign.ends_at_ms
         is_over = ends_at_ms <= self.clock.now_ms() + CLOCKS_DIFFER_MS
         if not is_over and lottery.commitment != (meant := self._commitment(lottery.campaign)):

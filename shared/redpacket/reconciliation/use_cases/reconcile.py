@@ -61,7 +61,7 @@ class Reconciliation:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """Return the result as JSON."""
+        """Return the result as a dict that is stored as JSON."""
         return asdict(self)
 
     def take(
@@ -103,9 +103,9 @@ def reconcile(
     """Return the result of a run. *sums* has the numbers of rows that each check read and rejected.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` counts the items
-    that they reached. If *first*, the result of a first comparison, is given, only checks that
-    differed there can fail. An export may split a transaction, but two exports never split the same
-    transaction.
+    that they reached. If *first*, the result of a first comparison, is given, only SQL checks
+    that differed there can fail. An export may split a transaction, but two exports never split the
+    same transaction.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (

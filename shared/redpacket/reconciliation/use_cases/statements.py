@@ -3,7 +3,7 @@
 A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
 `year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
 computed from its letters, `kept(table: names)` for attributes that never change, and `:name` for a
-value of the run or for the words of a set. A line with `:year` is repeated for each year.
+value of the run or for the values of an enum. A line with `:year` is repeated for each year.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ DAY_MS = 24 * 3_600_000
 BEIJING_MS = 8 * 3_600_000
 
 AUDITED_MS = 26 * 3_600_000
-"""Python audits every item of this many milliseconds before an export: a day and two hours."""
+"""Age in ms up to which Python audits every packet and draw, within AUDITS_MAX: 26 hours."""
 
 AUDITS_MAX = 20_000
-"""Maximum packets or draws that Python audits in a run; each audit takes about ten milliseconds."""
+"""Maximum packets, draws, or campaigns that a run audits; each takes about ten milliseconds."""
 
 DORMANT_MS = 180 * DAY_MS
 """Milliseconds after the last entry when a balance becomes dormant."""
@@ -68,13 +68,13 @@ COUNTS = frozenset(
         *("withdrawn", "lottery", "players"),
     )
 )
-"""Checks of counts that change so often that an export may split a transaction on them."""
+"""Checks of frequently changed counts: an export may split a transaction that changes one."""
 
 BALANCE = "balance vs entries"
 """Difference between an account's balance and entries; strong reads decide whether it is real."""
 
 KEPT = "check_kept"
-"""Check of single rows against their past; an export never splits a row, so once is enough."""
+"""Check of single rows against their past; one comparison suffices, as exports split no row."""
 
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files that contain checks."""
@@ -87,7 +87,7 @@ _FIRST_YEAR = 2026
 _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _CODED = 48
-"""Maximum length of an account name; real names are shorter."""
+"""Number of leading letters that `code_of` reads; account names are shorter."""
 
 _WORDS: dict[str, Iterable[StrEnum]] = {
     "transfer_kinds": TransferKind,
@@ -127,7 +127,7 @@ class Run:
     has_receipts: bool = True
     base: str = ""
     alone_fen: int = 10**17
-    """Daily limit (UTC) for moves without approval by all operators, derived from `ApprovalFen`."""
+    """Fen that all operators together may move per UTC day without approval; see `ApprovalFen`."""
 
     @property
     def until_ms(self) -> int:
@@ -265,7 +265,7 @@ def images(run: Run) -> dict[str, str]:
 
 
 def exported(run: Run, item_counts: Mapping[str, int]) -> str:
-    """Return the query of the check that the engine reads every exported row of each table."""
+    """Return the query that checks whether the engine reads every exported row of each table."""
     suffix, column = ("changes", "keys") if run.base else ("raw", "item")
     return " UNION ALL ".join(
         f"SELECT '{name}' AS subject, 'exported rows' AS what, {item_counts[name]} AS expected,"  # noqa: S608
@@ -363,7 +363,7 @@ def _kept(run: Run, table: str, names: str) -> str:
 
 
 def _field(kind: str, name: str) -> str:
-    if kind == "flag":  # The application tests only its presence.
+    if kind == "flag":  # The application tests only whether it exists.
         return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
     if kind == "text":
         return f"item.{name}.s"

@@ -10,7 +10,11 @@ from redpacket.platform.http.bodies import about
 
 HostPrompt = Annotated[
     dict[str, str] | None,
-    about("Fields from the host wallet's response; null for other providers.", None),
+    about(
+        "Fields from the host wallet's response; null for other providers, after the payment has "
+        "ended, and while the wallet is unavailable.",
+        None,
+    ),
 ]
 FIELDS = {Payment: HostPrompt, SentPacket: HostPrompt}
 """Types of the field `host`, keyed by response type."""

@@ -1,4 +1,4 @@
-"""WeChat's routes: accounts, consents, sign-in, and pages."""
+"""WeChat's routes: account linking, consents, sign-in, and page signatures."""
 
 from __future__ import annotations
 

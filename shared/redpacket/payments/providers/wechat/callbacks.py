@@ -50,7 +50,7 @@ class CallbackKeys:
 
 
 class WeChatCallbacks:
-    """WeChat Pay implementation of CallbackVerifier; wechatpayv3 would need the private key.
+    """WeChat Pay implementation of CallbackVerifier; unlike wechatpayv3, it needs no private key.
 
     Raises ValueError for keys that are unreadable or do not match their ids.
     """

@@ -1,4 +1,4 @@
-"""Signatures that let the page use WeChat's JS-SDK, which recognizes speech."""
+"""Signatures that let the page use WeChat's JS-SDK, for sharing and speech recognition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def signature_of(ticket: str, nonce: str, timestamp_s: int, url: str) -> str:
 
 
 class JsSdk:
-    """Signer of addresses on *page_url*'s origin; it caches the ticket until it nearly expires."""
+    """Signer of addresses on *page_url*'s origin; caches the ticket until it is about to expire."""
 
     def __init__(
         self,

@@ -50,5 +50,5 @@ def read_api_v3_keys(text: str) -> list[bytes]:
 
 
 def key_id_of(text: str) -> str:
-    """Return the comparable form of an id or serial number, without case and leading zeros."""
+    """Return an id or serial number in uppercase, without leading zeros, for comparisons."""
     return text.upper().lstrip("0")
