@@ -1,4 +1,4 @@
-"""Mutation test: tests must fail for a random sample of changes to the code that handles money.
+"""Mutation test: at least 95% of a random sample of changes to money code must make a test fail.
 
 TREE is a clone in which pytest-testmon recorded which lines each test runs. cosmic-ray makes each
 change in a copy of TREE, where testmon runs the tests that the change may break. The last line of

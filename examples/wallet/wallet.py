@@ -56,7 +56,7 @@ class Wallet:
         }
 
     def order(self, asked: Fields) -> Fields:
-        """Create an order, once for each number."""
+        """Create an order, once per number."""
         made = {"state": "unpaid", "transactions": [], "client": {"pay": asked["number"]}}
         _once(self.orders, "number", asked, made)
         return self.query(asked)
@@ -71,14 +71,14 @@ class Wallet:
         return order
 
     def close(self, asked: Fields) -> Fields:
-        """Close an order to further payments."""
+        """Close an unpaid order."""
         order = self.query(asked)
         if order["state"] == "unpaid":
             order["state"] = "closed"
         return order
 
     def pay(self, asked: Fields) -> Fields:
-        """Let the payer pay an order."""
+        """Pay an order as its payer."""
         order = self.query({"number": asked["payment_id"]})
         if order["state"] != "unpaid" and not asked.get("late"):
             raise ValueError(f"the order is {order['state']}")
@@ -107,7 +107,7 @@ class Wallet:
         return next(found, None)
 
     def refund(self, asked: Fields) -> Fields:
-        """Refund part of a payment, once for each number."""
+        """Refund a payment, fully or in part, once per number."""
         made = {"state": "succeeded", "refunded_at_ms": self._now_ms()}
         shown = ("number", "transaction_id", "amount_fen")
         made |= {name: asked[name] for name in shown}
@@ -124,7 +124,7 @@ class Wallet:
         return refund
 
     def transfer(self, asked: Fields) -> Fields:
-        """Pay a user, once for each number."""
+        """Pay a user, once per number."""
         made = {name: asked[name] for name in ("amount_fen", "user")}
         made |= {"state": "succeeded", "outside_no": f"T{asked['bill_no']}", "reason": ""}
         made |= {"decided_at_ms": self._now_ms(), "confirmation": ""}
@@ -134,7 +134,7 @@ class Wallet:
         return transfer
 
     def statement(self, asked: Fields) -> Fields:
-        """Return the money movements of a day in China, or null before the day is over."""
+        """Return a day's movements of a kind, or null before the day is over in China."""
         if asked["day"] >= _day(self._now_ms()):
             return {"lines": None}
         kinds = {"payment", "refund"} if asked["kind"] == "in" else {"transfer"}
@@ -170,7 +170,7 @@ def _day(at_ms: int) -> str:
 
 
 def _secrets(file: Path) -> tuple[Webhook, Webhook]:
-    """Return the signers of calls and results. If the secrets' file is missing, create it."""
+    """Return the keys of calls and results. If the secrets' file is missing, create it."""
     names = ("call_secret", "result_secret")
     if not file.exists():
         made = {

@@ -19,7 +19,7 @@ from testing.platform.handlers import APPROVAL_FEN, HandlerTransport, handlers_o
 
 LARGE_FEN = int(APPROVAL_FEN.split(",")[0]) + 1
 UNITS = LARGE_FEN // 10_000 + 1
-"""Number of 100-yuan units whose sum exceeds one operator's limit."""
+"""Number of 100-yuan units whose sum exceeds one operator's limit for a campaign."""
 WAITS = 6
 HOUR_MS = 3_600_000
 

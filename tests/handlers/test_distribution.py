@@ -13,7 +13,9 @@ from testing.platform.handlers import HandlerTransport, handlers
 OLD, NEW = "old-" + "o" * 40, "new-" + "n" * 40
 DIRECT = {"POST /gateway/host/callback", "POST /gateway/wechat/callback"}
 DIRECT |= {"POST /chat/telegram", "POST /chat/lark"}
-"""Routes for providers and chat platforms, which call the API's own address and sign each call."""
+"""Routes for providers and chat platforms, which call the API's own address with a signature or a
+secret.
+"""
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_each_route_for_users_refuses_a_request_without_a_key_of_the_distributio
         if not operation.scopes and _answer(operation.key).status_code != 403
     }
 
-    # The admitted operations verify signatures themselves.
+    # The admitted operations authenticate their callers themselves.
     assert admitted == DIRECT
     assert len(operations) > 80
 

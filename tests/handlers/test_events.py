@@ -1,4 +1,4 @@
-"""Events in events/ for packets and draws: each has the effect that its name states."""
+"""Events in events/ for the in-memory system: each has the effect that its name states."""
 
 import hashlib
 import json
@@ -285,7 +285,8 @@ def test_settle_batch_pays_two_claims_and_returns_the_invalid_message(
 def test_sweep_refunds_due_packets(desk: Desk, invoke: Invoke, event_sender: HttpUser) -> None:
     packet = desk.send(_id("event-sweep-0000000001"), count=4, age_ms=121_000)
 
-    # The packet was never loaded. The first sweep loads it, and the second one closes it.
+    # The packet was never loaded, and has expired. The first sweep only lists it as due, and counts
+    # that as a load. The second sweep closes it.
     reports = [invoke("ExpireFunction", _event("sweep")) for _ in range(2)]
 
     assert reports[0]["loaded_count"] == 1
@@ -346,7 +347,7 @@ def test_grabs_work_in_two_steps_and_with_a_passphrase(
     wrong = _refusal(invoke("GrabFunction", _event("grab_wrong_passphrase")))
     right_status, right = _answer(invoke("GrabFunction", _event("grab_passphrase")))
     assert operator.http.put("/admin/switches/grab", json={"on": False}).is_success
-    system.pass_time(10_000)  # Processes read switches every ten seconds.
+    system.pass_time(10_000)  # A change reaches every process within ten seconds.
     off = _refusal(invoke("GrabFunction", _event("grab_switched_off")))
 
     assert (status, admitted["outcome"]) == (200, "admitted")

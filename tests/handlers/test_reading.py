@@ -327,7 +327,7 @@ def test_a_sender_is_notified_once_of_each_thanks_and_reading_marks_the_notices(
 
     items = listed[0]["items"]
     assert [(item["kind"], item["packet_id"]) for item in items] == [("thanked", packet_id)] * 2
-    # The text of thanks can be removed, so the notice does not copy it.
+    # A notice repeats the emoji but not the text, because texts can be removed.
     assert sorted(item.get("text", "") for item in items) == ["", "🎉"]
     assert [page["unread"] for page in listed] == [2, 0]
     assert listed[1]["items"] == items

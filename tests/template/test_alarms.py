@@ -26,7 +26,7 @@ SENT_BY_AWS = {
     "AWS/States": {"ExecutionsFailed", "ExecutionsSucceeded"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metric names that each service's documentation lists."""
+"""Metrics that alarms may watch, named as in each service's documentation."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # No dimension: the metric covers the whole account.

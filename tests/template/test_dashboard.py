@@ -1,4 +1,4 @@
-"""Dashboard: AWS or our code sends each shown metric with these dimensions, and our code writes
+"""Dashboard: AWS or our code sends each shown metric with the shown dimensions, and our code writes
 each log field.
 """
 
@@ -23,7 +23,7 @@ SENT_BY_AWS = {
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metric names that each service's documentation lists."""
+"""Metrics that the dashboard may show, named as in each service's documentation."""
 
 WANTED = (
     *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),

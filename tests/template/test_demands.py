@@ -1,6 +1,6 @@
 """Permissions that AWS documents for each integration, compared with our roles in each partition.
 
-Each function's docstring names the documentation page that the function follows. EventBridge
+The docstring of each check in ROWS names the documentation pages that it follows. EventBridge
 Scheduler is missing, because the template uses rules.
 """
 
@@ -143,7 +143,7 @@ def _function_of(mapping: dict[str, Any]) -> str:
 
 
 def stack_prefix() -> str:
-    """Return the prefix of all physical names in a stack."""
+    """Return the prefix of the physical names in every test stack."""
     return STACKS[0].physical("")
 
 

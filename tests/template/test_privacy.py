@@ -115,6 +115,6 @@ def test_each_secret_that_a_configuration_shows_is_among_the_duties() -> None:
     ):
         assert sent in str(stack.resources[resource]), resource
         assert right in duties
-    # The answer to this call contains the secret of the operators' app client.
+    # DescribeUserPoolClient returns the secret of the operators' app client.
     assert "OperatorClient" in stack.resources
     assert "cognito-idp:DescribeUserPoolClient" in duties

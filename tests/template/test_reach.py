@@ -138,7 +138,7 @@ def _assert_the_way_is_open(
     tables = {
         each["SubnetId"]: each["RouteTableId"]
         for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
-        # Leave out the NAT gateways' subnets, which contain no functions.
+        # Leave out the subnets of NAT gateways and of the functions behind fixed addresses.
         if each["SubnetId"] in subnets
     }
     for endpoint in endpoints.values():

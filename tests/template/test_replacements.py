@@ -28,7 +28,7 @@ NEVER_CHANGED = {
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
     # A new key would start a different public log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},
-    # A changed generator creates a new secret, and users would lose their accounts.
+    # A changed generator creates a new value, and a new UserIdKey would cost users their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }
 

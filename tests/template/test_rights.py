@@ -52,8 +52,8 @@ def test_no_policy_allows_an_action_on_all_resources() -> None:
     statements = [named for stack in STACKS for named in _statements(stack)]
 
     assert len(statements) > 100
-    # IAM can't limit metric writes to a resource, so conditions limit them to the stack's
-    # namespace.
+    # IAM can't limit metric actions to a resource. A condition limits CountLeft's writes to the
+    # stack's namespace.
     assert {name for name, statement in statements if "*" in statement["Resource"]} == {
         "AdminFunctionRole.CountRefusals",
         "ReconcileMachineRole.CountLeft",

@@ -87,7 +87,7 @@ def _names(value: Any) -> Iterator[str]:
 
 SIGN_IN = {"Fn::If": ["CacheSignsIn", {"Ref": "CacheSignIn"}, {"Ref": "AWS::NoValue"}]}
 READ_SIGN_IN = {"Fn::If": ["MakeCache", {"Ref": "CacheReadSignIn"}, SIGN_IN]}
-"""Shared policy for the cache; tests/contract/test_policies.py checks it."""
+"""Shared policies for the cache; tests/contract/test_policies.py checks them."""
 
 
 GATEWAY_KEYS = {"Fn::If": ["HasGateway", {"Ref": "GatewayKeys"}, {"Ref": "AWS::NoValue"}]}
@@ -169,7 +169,7 @@ def test_no_function_can_delete(function: str) -> None:
 
 
 CROWD = ("GrabFunction", "LotteryFunction", "ChatFunction")
-"""Public functions: their secrets leak first, so they must not be able to create money."""
+"""Functions that serve the crowd. Even a thief with their credentials must not create money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
 
@@ -319,7 +319,7 @@ def test_rows_about_money_never_expire() -> None:
 
     # These rows expire: records of callbacks, daily payment counts, ended consents, gateway
     # accounts of erased users, sums that an operator moved in a day, deliveries, codes, users'
-    # notices, positions of cards in chats, and the daily sums that chats sent.
+    # notices, cards and hints in chats, and the daily sums that chats sent.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "chat.chat_funding": 3,
@@ -395,7 +395,7 @@ def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
     resource = RESOURCES["SeedKeys"]
     made = resource["Properties"]["GenerateSecretString"]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == KEPT
-    # The secret is a JSON map of key versions that starts with version 1.
+    # The secret is a JSON map from versions to keys that starts with version 1.
     assert (made["SecretStringTemplate"], made["GenerateStringKey"]) == ("{}", "1")
     assert made["PasswordLength"] >= 32
 
@@ -532,7 +532,7 @@ def test_failed_work_waits_where_an_alarm_counts_it(name: str) -> None:
     ]
 
     assert {"Fn::GetAtt": [name, "QueueName"]} in watched
-    # A dead letter keeps the time at which it was first sent.
+    # In a standard queue, a dead letter's age counts from its first send, so keep it longer.
     assert queues[name]["MessageRetentionPeriod"] == 14 * DAY_S
     if name.endswith("Dlq"):
         source = queues[name.replace("Dlq", "Queue")]
@@ -619,7 +619,7 @@ OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparen
 OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
 # The response signs only an address of our own page, and contains no secret.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
-# Each of these routes checks its requests itself, by a single-use code or a gateway's signature.
+# Each of these routes checks its requests itself, by a single-use code, a signature or a secret.
 # The list is literal, so that a new provider cannot open a route for itself.
 SIGNED_ROUTES = {
     "POST /auth/wechat",

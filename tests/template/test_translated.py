@@ -263,7 +263,7 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
     for rule in stack.of_type("AWS::Events::Rule").values():
         sweeps = [target for target in rule["Targets"] if "Expire" in target["Arn"]]
         inputs += [json.loads(target["Input"]) for target in sweeps]
-        # EventBridge accepts at most five targets for a rule.
+        # EventBridge accepts at most five targets per rule.
         assert len(rule["Targets"]) <= 5
         assert not sweeps or rule["ScheduleExpression"] == "rate(1 minute)"
     function = stack.of_type("AWS::Lambda::Function")["ExpireFunction"]

@@ -242,7 +242,7 @@ def test_a_rule_refuses_invalid_combinations(
 _WALLET = "https://wallet.example"
 _URLS = ["", *(f"{_WALLET}{end}" for end in ("", ":443", "/calls?at=9:30", ":443/calls"))]
 _URLS.append("http://127.0.0.1:18445/wallet")
-# The security groups of GatewayEgress and of the created VPC only allow port 443.
+# On the internet, the security groups of GatewayEgress and of the created VPC allow only port 443.
 _BLOCKED_URLS = [*(f"{_WALLET}{end}" for end in (":", ":8443", ":8443/calls", ":4430"))]
 _BLOCKED_URLS += ["https://443@wallet.example:8443", "http://wallet.example", "https://"]
 
@@ -331,8 +331,8 @@ def test_the_stage_depends_on_every_route(stack: translated.Stack) -> None:
 
 
 RESOURCES_MAX = 480
-"""CloudFormation accepts 500. Above RESOURCES_MAX, move the alarms and the dashboard to a nested
-stack.
+"""Maximum resources of our stack; CloudFormation accepts 500. Above this maximum, move the alarms
+and the dashboard to a nested stack.
 """
 
 
@@ -366,7 +366,7 @@ def test_names_for_elasticache_and_cognito_are_lowercase_and_specific_to_the_sta
     # Domains must not contain the stack's name, which has capital letters here.
     assert set(names) <= {"redpacket-51af3dc0", "redpacket-readers-51af3dc0"}
     for user in users:
-        # IAM authentication requires both to be equal.
+        # IAM authentication requires a user's name and id to be equal.
         assert user["UserName"] == user["UserId"]
         assert user["AuthenticationMode"] == {"Type": "iam"}
         assert "Passwords" not in user

@@ -113,7 +113,7 @@ Component({
         isOpen = packet.status === "open";
         if (!this.isGone) this.setData(listOf(packet));
       } catch {
-        // The next read may return more.
+        // Ignore the failure, because the next read may succeed.
       }
       if (isOpen && !this.isGone) this.timer = setTimeout(() => this.look(), LOOK_MS);
     },

@@ -67,7 +67,7 @@ Component({
   },
 });
 
-/** Keeps the key of an unchanged form, so that a retry after a lost answer sends no second packet. */
+/** Keeps the key of an unchanged form, so that a retry after a lost response sends no second packet. */
 async function keptOf(body) {
   draft ??= attempt(() => wx.getStorageSync(DRAFT));
   if (draft && JSON.stringify(draft.body) === JSON.stringify(body)) return draft;
