@@ -29,7 +29,7 @@ def cloud() -> Iterator[Cloud]:
 
 @pytest.fixture(params=KINDS)
 def books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """Return a ledger, and check its invariants after the test."""
+    """Yield a ledger, and check its invariants after the test."""
     with a_client(request.param, request) as client:
         yield some_books(client)
         assert not some_books(client).ledger_state().differences()
@@ -71,7 +71,7 @@ def host(running_host: Side) -> Side:
 
 @pytest.fixture
 def memory() -> Side:
-    """Return the in-process simulator that use cases and simulations use."""
+    """Return the in-process simulator that the use cases' tests and the fault simulation use."""
     return MemorySide()
 
 
@@ -87,6 +87,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def side(request: pytest.FixtureRequest) -> Side:
-    """Return a provider that `pytest_generate_tests` chose."""
+    """Return the provider that `pytest_generate_tests` chose."""
     chosen: Side = request.getfixturevalue(request.param)
     return chosen

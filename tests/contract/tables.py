@@ -54,7 +54,7 @@ KINDS = ("fake", "emulator")
 
 PAID_MS = NOW_MS + 5_000
 REFUNDED_MS = NOW_MS + 70_000
-"""Time at which these tests pay and refund; packets end before it."""
+"""Times at which these tests pay claims, and refund packets that have ended."""
 
 
 @contextmanager

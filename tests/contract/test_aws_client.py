@@ -331,7 +331,7 @@ class _Ledger:
 
 
 def _behave(stub: AwsStub, ledger: _Ledger, *lost: Drops | Hangs | Says) -> None:
-    """Let the stub answer like a ledger, but replace its first answers by *lost*."""
+    """Make the stub answer like a ledger, but replace its first answers with *lost*."""
     losses = list(lost)
 
     def next_deed(call: Call) -> Any:

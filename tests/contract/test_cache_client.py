@@ -19,7 +19,7 @@ TIMEOUT_S = 0.3
 
 
 class Made:
-    """Counter of a client's connections."""
+    """Connection maker that counts a client's connections."""
 
     def __init__(self, port: Callable[[], int]) -> None:
         self.count = 0

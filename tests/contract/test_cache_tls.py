@@ -193,7 +193,7 @@ def test_a_cluster_is_found_and_used_over_tls(
     for _ in range(8):
         _use_everything(cluster_client)
 
-    # The client called every node, at least one of them for the slot map.
+    # The client connected to every node, and read the slot map from at least one.
     assert all(front.count for front in fronts)
     cluster_client.close()
 

@@ -27,7 +27,7 @@ def chat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setitem(ConnectorName._member_map_, "PIGEON", line)
     monkeypatch.setitem(ConnectorName._value2member_map_, "pigeon", line)
     with joined(ConnectorName(request.param)) as chat:
-        # The rate limiter's clock advances only when a test advances it.
+        # The rate limiter's clock advances by a second at each call, so most tests reach no limit.
         clock = [0.0]
 
         def next_second() -> float:

@@ -30,7 +30,7 @@ def lark() -> Iterator[Joined]:
 
 
 def without_limits(chat: Joined) -> None:
-    """Advance the clock by a minute before each call."""
+    """Advance the rate limiter's clock by more than a minute before each call."""
     clock = iter(range(0, 10**6, 61))
     chat.platform.rates.now_s = lambda: next(clock)
 

@@ -336,7 +336,7 @@ class _Scenario:
         return lambda side: side.load(packet, shares)
 
     def _outcome(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        """Record a claim in the ledger that the cache may lack."""
+        """Record in the ledger a claim that the cache may lack."""
         outcomes = self.outcomes[packet.packet_id]
         free = {*range(1, packet.terms.count + 1)} - outcomes.keys()
         share_no = self._held(packet, user)
@@ -345,7 +345,7 @@ class _Scenario:
         return self._ask(packet, user)
 
     def _evict(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
-        """Delete one of a packet's shards, as if the server had lost its memory."""
+        """Sometimes delete one of a packet's shards, as if the server had lost it."""
         cache_id = self.random.choice(self._caches_of(packet))
         if self.random.random() < 0.1:
             self.fake.caches.pop(cache_id, None)

@@ -1,4 +1,4 @@
-"""Suite for prize codes: in memory, on moto, and on the emulator."""
+"""Suite for prize codes, on the fake and on the AWS emulator."""
 
 import itertools
 from collections.abc import Iterator

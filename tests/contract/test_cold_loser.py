@@ -1,6 +1,6 @@
 """Imports during the cold start of a refused grab: only the modules that a refusal needs.
 
-`make bench ONLY=cold` measures the milliseconds; this test finds the module that causes an import.
+`make bench ONLY=cold` measures the milliseconds; this test names the modules that are not needed.
 """
 
 import json
@@ -60,7 +60,7 @@ USE_CASES = {
         )
     ),
 }
-"""Modules that a grab may import. Other use cases belong to other handlers."""
+"""Use-case modules that a grab may import. Other handlers use the others."""
 
 
 def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:

@@ -298,9 +298,9 @@ class _Scenario:
     def drop(self) -> None:
         if self._asks:
             ask = self._random.choice(self._asks)
-            # Drop all days. A scenario loads more than once per millisecond, so revisions run ahead
-            # of the clock. Otherwise, a new lottery could get the same revision as an earlier day's
-            # odds.
+            # Drop all days. If one stayed, a new lottery could get the same revision as that day's
+            # odds: a scenario loads more than once per millisecond, so revisions run ahead of the
+            # clock.
             for claim_cache, day in product(self._caches, self._days):
                 claim_cache.drop(replace(ask, day=day))
 

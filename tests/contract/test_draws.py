@@ -310,7 +310,7 @@ def test_more_units_than_one_call_reads_are_counted_over_several(
     assert fair.stock(prize, NEXT_DAY) == lottery.PrizeStock("cup", 12, (10,))
 
 
-# moto interleaves transactions; the fake runs one at a time.
+# The fake runs one transaction at a time.
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
 def test_concurrent_edits_all_succeed(fair: Fair) -> None:
     def put(number: int) -> None:
@@ -536,7 +536,7 @@ def test_the_stock_returns_the_highest_unit_and_the_free_ones_below_it(fair: Fai
     assert fair.stock(prize, NEXT_DAY) == lottery.PrizeStock("cup", 7, (1, 4, 5, 6))
 
 
-# moto interleaves transactions; the fake runs one at a time.
+# The fake runs one transaction at a time.
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
 def test_ten_units_are_won_by_ten_of_many_concurrent_users(fair: Fair) -> None:
     prize = fair.put(total=10)

@@ -47,7 +47,7 @@ YEAR = year_of(NOW_MS)
 
 @contextmanager
 def _replaced(books: Books, table: str, row: dict[str, Any]) -> Iterator[None]:
-    """Put a row that no function may write; afterwards, restore the earlier row or delete it."""
+    """Put a forged row; afterwards, restore the earlier row, or delete the forged one."""
     key = to_wire({name: row[name] for name in ("pk", "sk")})
     before = books.client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
     books.client.put_item(TableName=table, Item=to_wire(row))

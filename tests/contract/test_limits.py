@@ -121,8 +121,7 @@ def test_unspent_allowance_of_a_group_remains_and_is_still_checked(counter: Coun
 
     assert free == [0] * 9
     assert spent == [0, 0]
-    # The limiter also refuses a call that would use no attempt, because it cannot know this in
-    # advance.
+    # A group without allowance refuses every call, so the answer does not reveal *is_spent*.
     assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
     assert counter.take("late-True", slow) == 0
 

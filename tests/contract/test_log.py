@@ -33,7 +33,7 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 @pytest.fixture(params=KINDS)
 def dynamo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dynamo]:
-    """Return tables on which each test has its own log."""
+    """Yield tables on which each test has its own log."""
     number = next(_numbers)
     for name in ("LOG_END", "LOG_HEAD"):
         row = getattr(log_keys, name)

@@ -58,7 +58,7 @@ def test_an_added_operator_signs_in_with_the_scopes_of_their_roles(cloud: Cloud,
 def _register(
     cloud: Cloud, pool: str, email: str, *, is_confirmed: bool, is_verified: bool
 ) -> None:
-    """Register an account, as a stranger can with an operator's address."""
+    """Register an account, as a stranger could with an operator's address."""
     cognito = cloud.aws("cognito-idp")
     client = cognito.create_user_pool_client(UserPoolId=pool, ClientName="page")["UserPoolClient"]
     cognito.sign_up(ClientId=client["ClientId"], Username=email, Password=PASSWORD)

@@ -170,7 +170,7 @@ def test_two_concurrent_bindings_leave_one_account(rows: Rows, user: str, *, had
     ]
 
 
-# The fake has no threads, and moto handles them incorrectly.
+# The fake runs one transaction at a time.
 @pytest.mark.parametrize("rows", ["emulator"], indirect=True)
 def test_if_two_users_bind_one_account_at_once_one_of_them_has_it(rows: Rows) -> None:
     account, users = an_account(), [a_user_id(f"user-{number}") for number in range(4)]

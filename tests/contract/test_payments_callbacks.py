@@ -244,7 +244,7 @@ def test_callbacks_with_either_key_of_wechat_are_accepted_during_a_rotation(
         _callbacks_of(replace(old, api_v3_key=new.api_v3_key)).read(
             received.headers, received.body, now_ms
         )
-    # Calls to the provider are signed with the first key.
+    # The client verifies the provider's responses with the first key.
     client = WeChatClient(
         replace(
             old,

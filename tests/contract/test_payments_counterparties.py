@@ -206,7 +206,7 @@ def test_a_missing_statement_is_refused(wechat: WeChatSide, query: str) -> None:
 
 
 def test_an_answer_without_the_signature_of_the_gateway_is_unknown(wechat: WeChatSide) -> None:
-    """The signature does not verify with another public key than WeChat's."""
+    """The signature does not verify with any public key except WeChat's."""
     order = wechat.order()
     wechat.payments_in.order(order)
     path = f"/v3/pay/transactions/out-trade-no/{order.number}?mchid={wechat.merchant.mch_id}"

@@ -32,7 +32,7 @@ def _everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
 
 
 def _all_of(error: BaseException) -> str:
-    """Return every text that a log could print for an error: its chain, values and locals."""
+    """Return what a log could print for an error: the messages and arguments of its chain."""
     told, seen = "", set[int]()
     chain: list[BaseException | None] = [error]
     while chain:
@@ -146,7 +146,7 @@ def test_the_library_still_reads_the_gateway_address_from_the_expected_place(
 
 def _assert_silent(side: Side, passphrase: str) -> None:
     assert passphrase
-    # A name of about four letters would occur in any hash; openids and keys are long.
+    # A short name may occur inside a hash, so only whole words count; openids and keys are long.
     for secret, number in zip([*side.secrets, side.name("alice")], count(), strict=False):
         is_long = len(secret) > 8
         matched = secret in passphrase if is_long else re.search(rf"\b{secret}\b", passphrase)

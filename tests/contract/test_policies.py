@@ -195,7 +195,7 @@ class Recorder:
         """Answer as the bucket for pictures."""
         arn, key = STACK.arn("PicturesBucket"), arguments.get("Key")
         assert arguments["Bucket"] == STACK.ref("PicturesBucket")
-        self._add("s3:ListBucket", arn)  # Without it, S3 answers 403 for a missing object.
+        self._add("s3:ListBucket", arn)  # Without it, S3 returns 403 for a missing object.
         if key is None:
             assert operation == "list_objects_v2"
             listed = [{"Key": each, "Size": 1} for each in self.pictures]
@@ -499,7 +499,7 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     }.items():
         container, member = MEMBERS[name]
         monkeypatch.setattr(type(getattr(containers, container)), member, made)
-    # Packets of campaigns are sharded, and wins are stored at once.
+    # Shard campaign packets, and store the position in a prize's stock after each count.
     monkeypatch.setattr(type(containers.packets), "shard_share_count", 1)
     monkeypatch.setattr("redpacket.lottery.dynamodb.unit_stock.NOTED_MIN", 0)
     _forget()
@@ -618,7 +618,7 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     plan = {"title": "shower", **window, "budget_fen": 300, "status": "on"}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     packet = {"kind": "lucky", "total_fen": 300, "count": 2}
-    # This role may give only limited amounts to chosen users.
+    # The largest share of a packet that this role sends counts toward the approval limit.
     order = {**packet, "campaign_id": "shower"}
     rain = handlers.ask("POST /admin/packets", "operator", order, "hongbao/operate")
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
@@ -1046,7 +1046,7 @@ WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 def _unused(accesses: set[Access]) -> set[str]:
     """Return the granted permissions that neither the function nor Lambda itself uses."""
     granted = set()
-    # Reconciliation confirms differences; this ledger has none.
+    # ReconcileFunction uses some permissions only to confirm differences, and there are none here.
     for function in {each.function for each in accesses} - {"ReconcileFunction"}:
         for statement in statements(STACK, function):
             used = [

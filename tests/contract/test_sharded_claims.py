@@ -357,7 +357,7 @@ def test_a_note_that_precedes_its_shard_waits_for_it(caches: Boards) -> None:
     caches.lose(packet, 0)
     caches.inner.note(shard_id(packet.packet_id, 0), {user_id: -2})
 
-    # The comparison needs the terms.
+    # The cache cannot use the note until the shard has the packet's terms.
     outcome = caches.claim_cache.grab(packet.packet_id, user_id)
     assert (outcome.status, outcome.shard) == ("packet_not_loaded", 0)
     caches.claim_cache.load(packet, [], 0)

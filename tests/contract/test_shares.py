@@ -425,7 +425,7 @@ def test_a_last_claim_waits_for_the_end_of_its_packet_once_it_is_settled(books: 
 
 @pytest.fixture(params=["fake", "moto"])
 def own_books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """Return a ledger without other tests' work."""
+    """Yield a ledger without other tests' work."""
     with a_client(request.param, request) as client:
         yield some_books(client)
 
@@ -436,7 +436,7 @@ def test_a_sender_of_many_due_packets_gets_the_capacity_that_others_leave_in_a_s
     sender = User(a_user_id("sender"))
     own_books.deposited(sender.user_id, 70 * 4)
     many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
-    # Two packets in one partition would divide this sender's quota.
+    # Each sender needs a separate work shard, because senders in one shard divide its part.
     shards = {keys.work_shard(sender.user_id): sender}
     while len(shards) < 4:
         other = User(a_user_id("other"))
@@ -507,7 +507,7 @@ def test_sent_packets_are_listed_by_year(books: Books) -> None:
     assert listed(2026) == [newest.packet_id, new.packet_id]
     assert listed(2026, after_newest) == [new.packet_id]
     assert listed(2025) == [old.packet_id]
-    # A later year's cursor precedes all cursors of an earlier year, and never the reverse.
+    # The newest packets come first: a cursor of 2026 precedes all of 2025 and follows all of 2027.
     assert listed(2025, after_newest) == [old.packet_id]
     assert listed(2027, after_newest) == []
     assert listed(2024) == []

@@ -1,10 +1,10 @@
 """Disasters after which absence proves nothing: restores, lost requests, providers that forget.
 
 A restore of some or all tables rolls rows back while providers keep their books. A provider forgets
-transfers that are 30 days old, and would pay their numbers again. After a restore, or when the rows
-of requests are lost, users retry old requests with the same keys. The naive control trusts the rows
-and each answer: it assumes that a transfer without a recorded call, or that the provider does not
-find, was never made.
+transfers after 30 days, and would then pay again under the same number. After a restore, or when
+the rows of requests are lost, users retry old requests with the same keys. The naive control trusts
+the rows and each answer: it assumes that a transfer was never made if no call is recorded, or if
+the provider does not find it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ RESTORED_AFTER_MS = 20 * 3_600_000
 """Milliseconds from the last call until the tables are restored."""
 
 _LOOKS = 100
-"""Number of times that a schedule looks for a suitable moment for the backup."""
+"""Maximum number of times that a schedule looks for a suitable moment for the backup."""
 
 _NO_CALL = {"N": "0"}
 
 _SOME = (("payments",), ("accounts",), (), (), ())
-"""Tables that are restored alone; an empty tuple means all tables."""
+"""Choices of the tables to restore; an empty tuple means all tables."""
 
 
 class Disaster(StrEnum):
@@ -66,8 +66,8 @@ class Aftermath:
     def __init__(self, schedule: PaymentSchedule) -> None:
         self._of = schedule
         self.kind = schedule.random.choice((*[None] * 5, *Disaster))
-        # Cancel less before a restore, because users cancel after it, even withdrawals that were
-        # paid.
+        # Cancel fewer withdrawals before a restore, because users cancel afterwards, even ones that
+        # were paid.
         self.early_cancels = 0.1 if self.kind is Disaster.RESTORE else 0.5
         self.lost: set[str] = set()
         self.told: set[str] = set()
@@ -75,7 +75,7 @@ class Aftermath:
 
     @property
     def is_trusting(self) -> bool:
-        """Return whether this is the control, which trusts the rows."""
+        """Return whether this is the control with a disaster: it trusts the rows."""
         return self._of.is_naive and self.kind is not None
 
     def copy_rows(self) -> None:
@@ -95,8 +95,8 @@ class Aftermath:
                 break
 
     def cancel(self, town: PaymentSystem, withdrawal: Withdrawal) -> None:
-        """Cancel a withdrawal. The naive control assumes that a transfer without a recorded call,
-        or without a record at the provider, was never made.
+        """Cancel a withdrawal. The naive control assumes that a transfer without a recorded call
+        was never made.
         """
         seen = town.find(withdrawal)
         if self.is_trusting and not seen.call_count:
@@ -173,7 +173,7 @@ class Aftermath:
         return any(each.rule != "I8" for each in self._of.two_looks().differences)
 
     def _lose_requests(self) -> None:
-        """Delete the rows of all requests, or their copies; the control has no copies."""
+        """Delete the rows of all requests, or all their copies; the control loses both."""
         tables = self._of.system.dynamo.tables
         has_lost_copies = self._of.random.random() < 0.5
         for table in tables.values():
@@ -184,8 +184,8 @@ class Aftermath:
                     del table[pk, sk]
 
     def _repeat(self, town: PaymentSystem, name: str) -> None:
-        """Retry old requests; the control gives each one a new id, because the request rows are
-        lost.
+        """Retry old requests; the control uses new keys, as if it had kept no rows of the
+        requests.
         """
         for key, repeat in self._of.repeats.items():
             with suppress(RedPacketError):
@@ -202,7 +202,7 @@ class Aftermath:
     # The end
 
     def decide(self, town: PaymentSystem) -> None:
-        """Let statements post the forgotten transfers, and operators return the rest."""
+        """Post forgotten transfers that statements list as paid; let operators return the rest."""
         if self.kind is not Disaster.FORGET or self.is_trusting:
             return
         seen = self._of.seen
@@ -217,7 +217,7 @@ class Aftermath:
                 with suppress(ProviderChanged):
                     result = return_forgotten(each.subject[:ID_LENGTH], ports=town.transfers)
                     seen["forgotten and returned"] += result == "returned"
-            # A payment that is about to be queried is not listed.
+            # `settle_forgotten` skips withdrawals that are queried soon, so query them first.
             self._of.system.pass_time(LOOK_PAUSE_MS_MAX)
             self._of.end_minute(town)
 

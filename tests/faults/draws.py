@@ -326,7 +326,7 @@ class DrawSchedule(Schedule):
         self.differences.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
 
     def _overdrawn(self, facts: LotteryFacts) -> list[Difference]:
-        """Check I9 by counting only the draws."""
+        """Check I9 by counting the draws instead of trusting the counters."""
         counted: Counter[tuple[str, ...]] = Counter()
         most: dict[tuple[str, ...], int] = {}
         rules = self._campaign().rules

@@ -3,8 +3,8 @@ point.
 
 python -m tests.faults.kill_worker CACHE_PORT QUEUE_URL
 
-Reads one job per line, and answers each with one line: the report of the job's worker, if it made
-one before its end.
+Reads one job per line, and answers each with one line: how the job's fork ended, and its report if
+it made one.
 """
 
 import json
@@ -71,7 +71,7 @@ class Fused:
 
 
 class Worker:
-    """Runner of one job in its own process."""
+    """Worker that runs each job in a fork of this process."""
 
     def __init__(self, cache_port: int, queue_url: str) -> None:
         self._queue_url = queue_url

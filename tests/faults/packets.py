@@ -79,8 +79,8 @@ class PacketSchedule(Schedule):
     def prepare(self) -> None:
         """Fund senders; some packets exist from the start, and some are sent under faults."""
         pick = self.random.choice
-        # Window rows contain the time of the edit's transaction, so the check only allows for clock
-        # skew.
+        # Window rows contain the time of the edit's transaction, so the check allows only for clock
+        # skew and the age of a cached window.
         self.system.dynamo.stream = _EditTimes(self.system.clock, self.seen)
         self.system.window_slack_ms = WINDOW_AGE_MAX_MS + SKEW_MAX_MS
         self._snapshots = [self.system.memory.snapshot()]
@@ -162,7 +162,7 @@ class PacketSchedule(Schedule):
         self.system.shard_share_count = pick((1, 2, 4))
         campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
-            # At first, the budget pays for all packets, and the quota is one share for each user.
+            # At first, the budget pays for all packets, and the quota is one share per user.
             campaign = a_campaign(
                 campaign_id=CAMPAIGN_ID, quota_per_user=1, ends_at_ms=NOW_MS + 2 * LIFE_MS
             )
@@ -222,7 +222,7 @@ class PacketSchedule(Schedule):
                 self.process(wires=self.good_wires, skew_ms=self._fast_ms).sweep(50_000)
 
     def _first_wait_ms(self) -> int:
-        """Return the milliseconds until a user arrives: few, or until a packet's last moment."""
+        """Return the milliseconds until a user arrives: at most 500, or until a packet ends."""
         ends_ms = [] if self.is_naive else self._short_ends_ms()
         if ends_ms and self.random.random() < 0.7:
             comes_at_ms = (
@@ -306,7 +306,7 @@ class PacketSchedule(Schedule):
     # Early ends
 
     def _ender(self) -> None:
-        """End some packets at random moments, each once or twice."""
+        """End up to two packets at random moments, with two calls each."""
         for _ in range(self.random.randint(0, 2)):
             self.sleep_ms(self.random.randint(0, 2_500))
             if self.packets:
@@ -486,8 +486,8 @@ class PacketSchedule(Schedule):
         }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
-        """Let all users ask; return the wrong refusals. Even then, the page must show owners their
-        shares.
+        """Let all users ask; return the wrong refusals. The page must still show refused owners
+        their shares.
         """
         answers = []
         for packet in self.packets:
@@ -573,7 +573,7 @@ class _EditTimes(FakeStream):
 
 
 class CopiedWindows(PacketSchedule):
-    """Control that trusts the campaign's window as it was when the packet was sent."""
+    """Control that keeps the campaign's first window, like packets with a copy of it."""
 
     def _rules(self) -> dict[str, Any]:
         while "campaign" not in (rules := super()._rules()):

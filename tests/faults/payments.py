@@ -1,6 +1,6 @@
 """Deterministic simulation of payments and withdrawals, like `simulation` for packets.
 
-Users pay in and withdraw, for balances and for packets. Users also pay late or twice, and staff
+Users pay for balances and for packets, and withdraw. Users also pay late or twice, and staff
 refund in the provider's console. Providers time out after paying, refuse transfers, and hide new
 transfers from queries for a while. One of two providers hangs while the other one works; notices
 come early, twice, in any order, and days later. Functions crash between any two calls, or stall
@@ -94,7 +94,9 @@ _GIVING_UP = (24, 24, 24, 1, 1)
 _NOTICE_TRIES = 6
 
 EDGE_MS = 590_000
-"""Milliseconds by which a statement may place a line in another day; ours accepts ten minutes."""
+"""Milliseconds from midnight within which a statement may list a line on either day. Our comparison
+accepts ten minutes.
+"""
 
 _CARRIED_OUT = 0.6
 
@@ -110,7 +112,7 @@ class Setup:
 
 class FaultyGate:
     """Port of a provider behind a wire; a call may still arrive after its caller gave up. *hang_ms*
-    is the time for which a call to a provider hangs; it is 0 for most calls.
+    returns the milliseconds for which the next call to a provider hangs, usually 0.
     """
 
     def __init__(
@@ -180,7 +182,7 @@ class PaymentSchedule(Schedule):
     withdrawals: list[Withdrawal] = field(default_factory=list)
 
     def prepare(self) -> None:
-        """Set up well-behaved providers, and users with some money."""
+        """Set up the providers, and users with some money."""
         pick, chance = self.random.choice, self.random.random
         merchants = (gateway.MERCHANT, Merchant("app", "another"))
         self.gateways = {
@@ -319,7 +321,7 @@ class PaymentSchedule(Schedule):
             if payment not in self.payments:
                 self.payments.append(payment)
             if chance() < 0.6:
-                # Despite all checks, a user may pay twice or after the end.
+                # Despite all checks, a user may pay twice, or after the order has ended.
                 transaction = self.pay(payment, is_forced=chance() < 0.3)
                 name = transaction.transaction_id if transaction and chance() < 0.7 else ""
                 self.trace.append(f"{payment.number} is paid: {transaction is not None}")
@@ -333,7 +335,7 @@ class PaymentSchedule(Schedule):
         return self.often(pay, times=self.random.randint(2, 5))
 
     def pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
-        """Let a user pay an order at any provider."""
+        """Let a user pay an order at its provider, whichever merchant has it."""
         paid = [
             each.pay(payment.number, is_forced=is_forced) for each in self.gateways[payment.channel]
         ]
@@ -449,7 +451,7 @@ class PaymentSchedule(Schedule):
         return self.gateway.bill_lines() + self.gateways[HOST][0].bill_lines()
 
     def _weather(self) -> None:
-        """Let one provider hang for a while; the other one may work."""
+        """Make one provider hang for a while; the other one may work."""
         for _ in range(self.random.randint(0, 4)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             channel, for_ms = self.random.choice(CHANNELS), self.random.choice(_OUTAGES_MS)
@@ -482,7 +484,7 @@ class PaymentSchedule(Schedule):
         return 0
 
     def _telling_of(self, channel: ProviderName) -> Callable[[Made], None]:
-        """Return a reporter that queues an event's notices: at most three within two days."""
+        """Return a reporter that queues up to three notices per event, each up to two days late."""
         pick = self.random.choice
 
         def report(made: Made) -> None:
@@ -714,7 +716,7 @@ class PaymentSchedule(Schedule):
         return self._town_of(process, lambda: None)
 
     def _side_by_side(self, do: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Run everything concurrently, as threads do; at the end, nothing else runs."""
+        """Run all items from the same time, as threads do; nothing else runs in `heal`."""
         clock, done = self.system.clock, []
         begins_ms = ends_ms = clock.at_ms
         for item in items:
@@ -863,7 +865,7 @@ class PaymentSchedule(Schedule):
             self._compare_without_return(town, self.random.choice(returns))
 
     def _is_locked_before(self, day: str, line: Line) -> bool:
-        """Return whether an earlier day's statement has the line's lock, and reports its loss."""
+        """Return whether the line's lock is on an earlier day, which reports the missing line."""
         return self.gateway.locks_money and any(
             _is_lock_of(each, line) and day_of(each.moved_at_ms) < day
             for each in self.gateway.locks
@@ -890,7 +892,7 @@ class PaymentSchedule(Schedule):
     def _compare_wrong_bills(
         self, town: PaymentSystem, channel: ProviderName, day: str, line: Line
     ) -> None:
-        """Move a line from its day's statement to the next one: both are reported."""
+        """Drop a line, list it on two days, and return a paid transfer: each must be reported."""
         next_day = day_of(statement_day_start_ms(day) + _DAY_MS)
         back = replace(line, kind="unlock")
         wrong: dict[str, gateway.Bill] = {
@@ -931,7 +933,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
-        """Replace a provider's statements inside the block by the result of *statement*."""
+        """Replace a provider's statements inside the block with the result of *statement*."""
         true_bills = [each.edit_statement for each in self.gateways[channel]]
         for fake_gateway in self.gateways[channel]:
             fake_gateway.edit_statement = statement
@@ -990,4 +992,4 @@ def _no_answer() -> Unavailable:
 
 
 def _ignore(_: object) -> None:
-    """Consume the results of a use case."""
+    """Discard the result of a use case."""

@@ -40,8 +40,8 @@ def failover(figures: Figures, *, is_quick: bool) -> None:
         for number, delay_ms in enumerate((*real, *naive)):
             pair = ahead.result()
             ahead = pool.submit(_a_pair, start)
-            # Every second failover has many small packets, so that last shares are among those
-            # lost.
+            # Every other failover has many small packets, so that the lost claims include last
+            # shares.
             sizes = ((20, 200), (120, 20))[number % 2]
             _fail_over(figures, *pair, delay_ms, sizes, is_naive=number >= len(real))
 
@@ -133,7 +133,7 @@ def _flushing(times: int) -> Callable[[Server], Harm]:
 
 
 def eviction(figures: Figures, *, is_quick: bool) -> None:
-    """Delete single keys, evict keys by a forbidden policy, and fill the cache."""
+    """Delete single keys, evict keys under a forbidden policy, and fill the cache."""
     rounds = 1 if is_quick else 3
     for _ in range(rounds):
         _with_one_server(figures, _forgetting(10), is_naive=False)
@@ -242,7 +242,7 @@ def _rush(
 
 
 def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
-    """Let the users grab during *harm*, and count the errors at the end."""
+    """Let the users grab during *harm*, and record the broken invariants afterwards."""
     # For the control, only its violations are counted.
     own = Figures(figures.suite) if crowd.naive else figures
     with crowd.grabbing():

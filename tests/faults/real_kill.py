@@ -61,7 +61,7 @@ class Workers:
         return answer
 
     def run_to_death(self, do: str, **job: Any) -> Job:
-        """Kill the worker after one of its steps, or after some milliseconds."""
+        """Kill the worker at one of its kill points, or after at most JOB_MS."""
         if job.get("is_naive"):
             return self.run(do=do, fuse=random.choice(NAIVE_STEPS), **job)
         if random.random() < 0.7:
@@ -99,7 +99,7 @@ def kill(figures: Figures, *, is_quick: bool) -> None:
     once.
     """
     with a_cloud(HOLD_MS) as cloud:
-        # Five packets share the users: another number would leave some without a share.
+        # The number of users is a multiple of five, the number of packets, so all get a share.
         _run(cloud, figures, 15 if is_quick else 150, is_naive=False)
         _run(cloud, figures, 20, is_naive=True)
 
@@ -175,7 +175,7 @@ def _grabbing(
                 told.append(
                     Told(packet.packet_id, user_id, answer["share_no"], answer["amount_fen"])
                 )
-                # A user of the control stops after getting an amount; other users retry.
+                # The control's users stop after getting an amount; others call at least four times.
                 if is_naive or attempt >= 3:
                     break
             elif answer["is_broken"] or answer.get("refused") not in {None, "unavailable"}:

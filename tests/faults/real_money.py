@@ -1,4 +1,4 @@
-"""Grabs while packets close, and one send that a thousand clients make at once."""
+"""Grabs while packets close, and one send that 64 clients request a thousand times."""
 
 import threading
 import time

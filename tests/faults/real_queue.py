@@ -58,7 +58,7 @@ class Delivery:
         self.lost_deletes = 0
 
     def run_until(self, is_done: Callable[[], bool]) -> None:
-        """Deliver until *is_done*, or fail after a long time."""
+        """Deliver until *is_done*, or until TIMEOUT_S has passed."""
         self._is_over.clear()
         with ThreadPoolExecutor(CONSUMERS) as pool:
             running = [pool.submit(self._deliver_on) for _ in range(CONSUMERS)]

@@ -12,8 +12,8 @@ from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule
 
 MOVING_MS = 120_000
-"""Milliseconds; longer than a transaction takes here, and short enough to compare part of the
-rush.
+"""Age in milliseconds from which rows are compared: longer than a transaction takes here, and short
+enough to compare part of the rush.
 """
 
 

@@ -35,7 +35,7 @@ LATE_MS = 20 * 60_000
 """I8: milliseconds after the last fault within which everything is settled and closed."""
 
 LEDGER_LATENCY_S = (0.0005, 0.003)
-"""Latency in seconds of a ledger call in a rush: claims are in progress while the cache fails."""
+"""Range of a ledger call's latency in seconds, each way: claims overlap the cache's failures."""
 
 
 class SharedDynamo(FakeDynamo):
@@ -195,7 +195,7 @@ class Crowd:
             time.sleep(0.002)
 
     def wait_until_served(self, since: float, timeout_s: float = 20) -> int | None:
-        """Wait for a new claim requested after *since*; return its duration in ms."""
+        """Wait for a claim requested after *since*; return the ms from *since* to its answer."""
         give_up_at = time.monotonic() + timeout_s
         seen = 0
         while time.monotonic() < give_up_at:

@@ -34,14 +34,14 @@ from testing.platform.faulty_sqs import FaultySqs, Message
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 
 FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
-"""Fault rates of an I/O. A grab has six I/Os, so some schedules get far, and in others most calls
-fail.
+"""Possible fault rates per I/O. A grab has six I/Os, so some schedules get far, and in others most
+calls fail.
 """
 
 RECONCILED_OF = 10
 
 HOLDS_MS = (10, 30, 100, 300, 1_500)
-"""Milliseconds for which a transaction holds its items; six tries take about a second."""
+"""Milliseconds for which a transaction holds its items; six attempts take about a second."""
 
 INDEX_LAGS_MS = (0, 0, 300, 3_000, 20_000)
 REPLICA_LAGS_MS = (0, 100, 1_000)
@@ -58,7 +58,7 @@ between two attempts is shorter.
 """
 
 HANGS = 0.1
-"""Fraction of transactions that are never sent, because the Lambda freezes first."""
+"""Fraction of transactions that are sent late, because the Lambda freezes first."""
 
 HANG_MAX_MS = 8_000
 
@@ -71,7 +71,7 @@ _OTHER_REASONS = ("ThrottlingError", "ProvisionedThroughputExceeded", "Transacti
 _USER = re.compile(r"(user|sender)-\d")
 
 _REFUSED = 0.01
-"""Fraction of transactional operations that AWS cancels for internal reasons."""
+"""Fraction of operations in transactions that AWS cancels though their conditions hold."""
 
 
 def names(text: str) -> frozenset[str]:
@@ -276,7 +276,7 @@ class Schedule:
         self.lambdas = [self.process() if each is process else each for each in self.lambdas]
 
     def trying(self, do: Callable[[Process], None], times: int) -> Callable[[], None]:
-        """Return a client that retries after every error."""
+        """Return a client that calls *do* *times* times, and continues after every error."""
 
         def attempt() -> None:
             for _ in range(times):
@@ -356,7 +356,7 @@ class Schedule:
         return sweep
 
     def turn_some_switch(self, process: Process) -> None:
-        """Turn a switch off, and on again a few seconds later unless something else happens
+        """Turn a switch off, and on again at most ten seconds later, unless a call fails
         first.
         """
         switch = self.random.choice((Switch.SEND, Switch.GRAB, Switch.PAYOUT, Switch.REFUND))
@@ -466,7 +466,7 @@ class Schedule:
     # Invariants at any time.
 
     def _acknowledged(self, ref: ShareRef) -> None:
-        """Check (I8) that a deleted message's claim is settled, or queued by another message."""
+        """Check (I8) that a claim is settled when its last message is deleted."""
         if self.is_naive:
             return
         self.seen["acknowledged"] += 1

@@ -3,8 +3,8 @@
 Each seed is one schedule: it decides which part runs next, which call fails, and when the cache
 loses data and the clock jumps. Then the faults stop, the sweep and the queue get enough time, and
 every invariant must hold. The naive control answers before the ledger has the claim, as the usual
-design does, and must fail. Five schedules of packets are followed by one of a lottery (`draws`) and
-one of `payments`; --of runs one kind.
+design does, and must fail. For every five schedules of packets, one of a lottery (`draws`) and one
+of `payments` run; --of runs one kind.
 
 python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
 """
@@ -64,8 +64,8 @@ def run_schedules(
     until_violation: bool = False,
     look: Callable[[Schedule], object] = bool,
 ) -> Result:
-    """Run *count* schedules with consecutive seeds, or stop *until_violation*; pass each to
-    *look*.
+    """Run *count* schedules with consecutive seeds, or stop at the first violation if
+    *until_violation*; pass each to *look*.
     """
     result = Result()
     for number in range(seed, seed + count):

@@ -1,4 +1,4 @@
-"""Simulation: it finds no violation, its control finds many, and a seed gives one scenario."""
+"""The simulation finds no violation, its control has many, and a seed gives one scenario."""
 
 import ast
 import inspect
@@ -43,8 +43,8 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
         assert line in traces
 
 
-# Few packet schedules refuse an owner for a while, and few payment schedules return a paid
-# transfer. The seeds below lead to some schedules that do.
+# Few packet schedules refuse an owner for a while, and in few payment schedules a statement returns
+# a paid transfer. The seeds below include some of these schedules.
 @pytest.mark.parametrize(("of", "seed"), [(PACKETS, 5001), (DRAWS, 1), (PAYMENTS, 2001)])
 def test_faults_conserve_every_fen_and_prize(of: str, seed: int) -> None:
     some: list[Any] = []

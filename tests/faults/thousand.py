@@ -1,5 +1,5 @@
-"""Parts shared by both runs of a thousand items: calls that fail or crash, and the last JSON
-line.
+"""Parts shared by both runs of a thousand items: calls that fail or crash, and the command that
+prints the figures.
 """
 
 import argparse

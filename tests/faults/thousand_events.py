@@ -52,7 +52,7 @@ class Town:
         self._unread: list[Any] = []
 
     def fail(self, receiver: FakeReceiver) -> None:
-        """Let a receiver refuse some events, and store others while answering with a refusal."""
+        """Make a receiver refuse some events, and store a few of the refused ones anyway."""
 
         def answers(_: Event) -> int:
             left = self.chance.random()

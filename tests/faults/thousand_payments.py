@@ -1,4 +1,4 @@
-"""A thousand payments and as many withdrawals, through a provider with a given failure rate.
+"""A thousand payments and as many withdrawals, through a provider that often fails.
 
 10% of its calls time out after their effect and 5% before it. Every request and every notice is
 repeated, and functions crash between any two steps: before or after any call to the provider or a
@@ -51,7 +51,7 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Final money at the provider and in the ledger."""
+    """Final counts and sums at the provider and in the ledger."""
 
     payments: int
     withdrawals: int
@@ -198,7 +198,7 @@ def run(count: int, seed: int) -> tuple[Town, list[Difference]]:
 
 
 def run_naively(count: int, seed: int) -> Town:
-    """Move the money with the naive control instead of the dispatcher and the sweep."""
+    """Move the same money, but let the naive control pay out the withdrawals."""
     town = Town(count, seed)
     town.pay_in()
     town.run_functions(20)

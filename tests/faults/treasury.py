@@ -90,7 +90,7 @@ class Treasury:
         self._of.seen["moves of campaign money"] += 1
 
     def _own(self, town: PaymentSystem) -> None:
-        """Send from an account of campaign money, for a campaign or otherwise."""
+        """Send from an account of campaign money, for the campaign or for none."""
         of, user, key = self._of, self._pick(_CHESTS), f"send-{self._of.random.random()}"
         campaign = self._pick((self._campaign, None))
         try:

@@ -170,7 +170,7 @@ def test_function_sizes_come_from_the_template() -> None:
 
 
 PAGED = ("lambda", "cache", "kms", "cognito", "dynamodb")
-"""Services with several prices, all from one price page."""
+"""Services with several prices, each service's on one price page."""
 
 
 def test_every_price_has_a_page() -> None:
@@ -253,10 +253,10 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 
     statement = cost.payments_bill(BOOK, standing)
 
-    # These poll the queues of payouts, notices and deliveries. Reading streams is free.
+    # The pollers read the queues of payouts, notices and deliveries. Reading streams is free.
     assert standing.queue_pollers == 15
     assert statement["endpoint"] == pytest.approx(730 * 0.01)
-    # These alarms exist even without a notification topic, and each costs one metric.
+    # The payment alarms exist even without a notification topic; each is billed for one metric.
     assert statement["alarms"] == pytest.approx(0.8)
     assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334

@@ -292,7 +292,7 @@ def test_a_preheat_leaves_a_cover_that_a_send_could_not_store_to_the_sweep(offic
     campaign = office.made()
     system.pictures.put(picture_id, picture_of(jpeg()), "operator")
     system.claim_cache = Away()
-    # An interrupted send stores nothing.
+    # A send that cannot load the packet does not keep its cover.
     system.send(
         "operator", campaign=campaign, cover_url=f"https://share.example/pictures/{picture_id}"
     )

@@ -260,7 +260,7 @@ def test_a_foreign_group_is_shown_how_to_get_admitted_once_in_ten_seconds(loft: 
         "redpacket chat admit pigeon 'g 2' --title Loft --day-fen 100000 --language en",
     ]
     assert (loft.balance_fen("eve"), loft.loft.cards) == (1_000, {})
-    # A member who had no private chat with the bot asks again.
+    # After ten seconds the bot explains again, for example to a member who had no private chat.
     loft.system.pass_time(10_000)
     loft.write("eve", "/help", chat="g 2")
     assert loft.private("eve") == [text] * 2

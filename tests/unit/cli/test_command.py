@@ -1,4 +1,4 @@
-"""Command `redpacket`, tested against an API function and fake AWS clients."""
+"""Command `redpacket`, tested with a mock API and fake AWS clients."""
 
 import ast
 import hmac

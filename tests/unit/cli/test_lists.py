@@ -489,7 +489,7 @@ def test_a_packet_without_an_id_is_listed_and_looked_up_by_its_reference(stack: 
 
 
 class Athena:
-    """Athena whose only query fails or returns two pages."""
+    """Athena whose queries fail, or return two pages each."""
 
     def __init__(self, *states: str) -> None:
         self.states = iter(states)

@@ -57,7 +57,7 @@ def _written() -> set[str]:
 
 
 def test_all_texts_for_people_are_in_the_catalog() -> None:
-    # Ledger rows keep their column names, and AWS provides the descriptions of alarms.
+    # Texts with an underscore, and RAW, are names of columns, which are not translated.
     missing = {text for text in _written() - words.ZH.keys() if "_" not in text} - RAW
 
     assert missing == set(), "add the Chinese to cli/redpacket_cli/words.py"

@@ -87,7 +87,7 @@ def _goes_away(system: InMemorySystem, row: dict[str, Any]) -> bool:
 
 
 def _introduce(town: PaymentSystem) -> None:
-    """Create all data that the system can store about ann."""
+    """Store ann's profile, and link her account at the provider."""
     system = town.system
     profiles = system.process().profiles
     profiles.note(User("ann", "Ann of the token", "ann@host"), system.clock.now_ms())
@@ -280,7 +280,7 @@ def test_an_unsettled_claim_prevents_the_erasure_of_its_claimer(system: InMemory
 
 
 def _spend(system: InMemorySystem, user_id: str) -> None:
-    """Move all of a user's money to others."""
+    """Move all of a user's money to a friend."""
     fen = system.balance_fen(user_id)
     packet = _sent_by(system, user_id, fen, count=1)
     system.grab(packet, "friend")

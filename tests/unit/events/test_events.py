@@ -1,4 +1,4 @@
-"""Outgoing events: hosts receive all of them."""
+"""Outgoing events: each one reaches its host, waits, or becomes a dead letter."""
 
 import dataclasses
 from collections.abc import Sequence

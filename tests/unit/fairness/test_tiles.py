@@ -18,7 +18,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.handlers import HandlerTransport, handlers_of
 
 SIZE = 70_000
-"""Entries of the specification's own example, which has tiles of three levels."""
+"""Number of entries in the specification's example, which has tiles of three levels."""
 
 
 def a_log(system: InMemorySystem, size: int) -> list[Commitment]:

@@ -1,4 +1,4 @@
-"""Verifier `redpacket.verify` of packets and days: it detects every lie in public answers."""
+"""The verifier `redpacket.verify` detects lies in public answers about packets and days."""
 
 import copy
 import json

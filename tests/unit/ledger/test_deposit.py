@@ -60,7 +60,7 @@ def test_a_repeat_after_the_cap_was_lowered_gets_its_first_answer(system: InMemo
 
 
 def test_a_used_account_cannot_be_limited_to_campaigns(system: InMemorySystem) -> None:
-    """The mark is permanent, so a mistake would lock the user's own money."""
+    """The mark covers all money in an account, so a mistake would lock the user's own money."""
     _deposit(system, "ann", 1)
     system.send_order(an_order("ann", total_fen=1, count=1))
     assert system.balance_fen("ann") == 0

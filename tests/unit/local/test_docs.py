@@ -1,4 +1,4 @@
-"""Documents: they describe everything that exists, and nothing else."""
+"""Documents: they describe what users and operators need, and name only things that exist."""
 
 import re
 import subprocess
@@ -185,7 +185,7 @@ CHINESE = {
     )
     for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
 }
-"""Chinese pages, keyed by the English page of the same name."""
+"""English pages, keyed by the Chinese page of the same name."""
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)

@@ -275,7 +275,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
     assert campaign
     edit(system, campaign, ends_at_ms=NOW_MS + DAY_MS)
 
-    # The cache learns the new end and the refunded units only from the ledger.
+    # Load the new end into the cache, but no stock: only the ledger knows the refunded units.
     snapshot = system.snapshots().get("gala")
     system.draw_cache.load(snapshot, lottery.draw_day(snapshot.campaign, system.clock.now_ms()), [])
 

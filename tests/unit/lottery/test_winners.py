@@ -20,7 +20,7 @@ HANDED_OVER, FORFEITED = WinnerStatus.HANDED_OVER, WinnerStatus.FORFEITED
 
 @pytest.fixture
 def system() -> InMemorySystem:
-    """Return a lottery of three units of two prizes, all won by four users."""
+    """Return a lottery of three units of two prizes, all of them won; four users have drawn."""
     system = InMemorySystem()
     now_ms = system.clock.now_ms()
     campaign = a_campaign(

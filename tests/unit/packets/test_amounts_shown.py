@@ -112,7 +112,7 @@ def test_the_settled_sum_of_a_large_packet_is_hidden(system: InMemorySystem) -> 
 
 
 def test_hidden_amounts_do_not_affect_the_etag_of_a_page(system: InMemorySystem) -> None:
-    """Pages of two packets that differ only in amounts are otherwise equal."""
+    """The pages of two packets that differ only in amounts must be equal."""
     pages = []
     for unit_fen in (1, 100):
         packet = system.send(count=3, total_fen=30_000, unit_fen=unit_fen, **HIDDEN)

@@ -226,7 +226,7 @@ def test_a_claim_interrupted_before_its_durable_write_is_completed_by_the_retry(
     system: InMemorySystem, count: int
 ) -> None:
     packet = system.send(count=count)
-    # The Lambda crashed between the cache and the ledger, and the packet's only share is taken.
+    # The Lambda crashed between the cache and the ledger; a packet of one share looks emptied now.
     system.memory.grab(packet.packet_id, "ann")
 
     claim = system.grab(packet, "ann")

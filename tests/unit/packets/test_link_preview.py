@@ -9,7 +9,7 @@ EVIL = '"><script src="//evil.example"></script>\'&amp;<meta http-equiv="refresh
 
 
 class _Tags(HTMLParser):
-    """Collects a document's meta tags and its other tags, as a crawler does."""
+    """Parser that collects a document's meta tags and its other tags, as a crawler does."""
 
     def __init__(self, document: str) -> None:
         super().__init__()

@@ -217,7 +217,7 @@ def _hears(system: InMemorySystem, packet: Packet, user_id: str, passphrase: str
 
 
 def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemorySystem) -> None:
-    # Guess for 24 hours at a chat packet of ten shares; docs/adr/0006 states the result.
+    # Guess for 24 hours at a packet of ten shares; docs/adr/0006 states the result.
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     counts: Counter[str] = Counter()
     for hour in range(24):

@@ -22,7 +22,7 @@ def _read(
 
 @pytest.mark.parametrize("lost", ["free", "handed out", "forgotten"])
 def test_there_is_no_proof_while_a_share_is_unclaimed(system: InMemorySystem, lost: str) -> None:
-    """The share is free, only the cache gave it out, or a failover lost an unclaimed number."""
+    """A share is free, or only the cache has given it out: as the last number, or as the first."""
     packet = system.send(count=3)
     if lost == "forgotten":
         system.claim_cache.grab(packet.packet_id, "lost")

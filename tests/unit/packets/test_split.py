@@ -356,7 +356,7 @@ def test_claims_in_order_draw_every_block_once(monkeypatch: pytest.MonkeyPatch) 
         return _draw_block(units, seed, block_no, left)
 
     monkeypatch.setattr(live, "_draw_block", draw)
-    # Two processes read in turn, and one of them is 350 numbers ahead.
+    # Read at two positions in turn, one of which is 350 numbers ahead.
     for share_no in range(1, 50_000 - 400, 70):
         walk.amount_fen(share_no)
         walk.amount_fen(share_no + 350)

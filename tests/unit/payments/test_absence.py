@@ -400,7 +400,7 @@ def test_a_forgotten_transfer_is_not_queried_each_minute(town: PaymentSystem) ->
 
 @pytest.fixture
 def forgetful(town: PaymentSystem) -> PaymentSystem:
-    """Return a system at noon in China whose provider forgets transfers."""
+    """Return a system whose provider forgets transfers; it is noon in China."""
     town.gateway.remembers_ms = 30 * DAY_MS
     town.clock.at_ms = statement_day_start_ms(statement_day(town.clock.now_ms())) + DAY_MS // 2
     return town

@@ -20,7 +20,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
 Told = list[tuple[int, str, str, int | str, int | str]]
-"""Day of the comparison after the lock, number, kind of line, and the two amounts."""
+"""Days from the lock to the compared day, number, kind of line, and the two amounts."""
 
 
 @pytest.fixture

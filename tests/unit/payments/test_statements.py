@@ -99,7 +99,7 @@ def test_an_unavailable_gateway_does_not_delay_comparisons_of_others(
 
 
 class _Schedule:
-    """Runs at 11:00 and 15:00 for two providers; *away* names the days on which each one fails."""
+    """Comparison runs for two providers; *away* names the days whose statement cannot be read."""
 
     def __init__(self, town: PaymentSystem) -> None:
         self.town = town

@@ -212,7 +212,7 @@ def test_an_unpaid_packet_is_not_canceled_early_or_after_it_ended(
     packet = town.send_unpaid()
 
     for packet_id in (packet.packet_id, a_packet_id()):
-        # Neither event queries a provider.
+        # Neither call queries a provider.
         _cancel_unpaid(packet_id, {}, town.payments)
 
     assert town.system.stored(packet).status is PacketStatus.UNPAID

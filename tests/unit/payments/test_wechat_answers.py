@@ -166,7 +166,7 @@ def test_an_unreadable_answer_is_unknown() -> None:
 def test_only_an_answer_of_the_gateway_itself_proves_absence(
     ask: Callable[[int, Mapping[str, Any]], Any], code: str
 ) -> None:
-    """A proxy also answers 404."""
+    """A proxy can return 404, too."""
     with pytest.raises(Unavailable):
         ask(404, {"code": code})
 
@@ -316,7 +316,7 @@ def test_another_movement_of_the_account_is_not_a_transfer() -> None:
 
 
 def test_a_consent_that_can_not_be_displayed_is_queried_without_its_display() -> None:
-    """Integrators disagree whether WeChat answers a query of a pending consent."""
+    """Integrators disagree on whether WeChat answers a query about a pending consent."""
     calls: list[str] = []
     consent = {"out_authorization_no": "consent1", "state": "WAIT_USER_CONFIRM"}
 

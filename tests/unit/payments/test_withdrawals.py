@@ -331,7 +331,7 @@ def test_data_for_the_payee_in_a_lost_answer_is_requested_with_the_same_number(
 
 
 def _called_without_answer(town: PaymentSystem) -> Withdrawal:
-    """Make a transfer that its payee has to confirm, and lose the answer."""
+    """Make a transfer that its payee has to confirm, and drop the response."""
     answers = iter([False])
 
     class Losing(FakePaymentsOut):
@@ -348,7 +348,7 @@ def _called_without_answer(town: PaymentSystem) -> Withdrawal:
 def _refused_when_repeated(
     town: PaymentSystem, refusal: gateway.Refusal = gateway.Refusal.OTHER
 ) -> Withdrawal:
-    """Lose the answer about a transfer that no query finds yet, and refuse the retry."""
+    """Drop the response about a transfer that no query finds yet, and refuse the retry."""
     town.gateway.hides_for_ms = lambda: SETTLING_MS - 10_000
     withdrawal = _called_without_answer(town)
     town.sweep_after(LEASE_MS)

@@ -91,7 +91,7 @@ def test_many_losers_cause_ten_lines_a_minute(capsys: pytest.CaptureFixture[str]
     lines = _counted(capsys)
     for line in lines:
         counts[line["outcome"]] += line["outcome_count"]
-    # After a bit more than two minutes, the next line has both codes.
+    # In the second and third minute, the first write has a line for each of the two codes.
     assert len(lines) == 3 * WRITES_PER_MINUTE - 9 + 2
     assert counts == {"packet_emptied": 2_700, "rate_limited": 301}
 
@@ -159,7 +159,7 @@ def test_failures_among_refusals_are_counted_one_by_one(
         _ask(CampaignNotStarted())
         _ask(errors.Unavailable("no answer"))
 
-    # The counts are written within a minute, even without a later request.
+    # Each failure is written at once, even after the last write of the minute.
     assert _written(capsys)[1] == 12
 
 

@@ -102,7 +102,7 @@ class _OldServer:
 
 
 def _told(password: str | Callable[[], str], username: str, answer: bytes) -> tuple[str, list[str]]:
-    """Return the refusals of two connections, and the server's received commands."""
+    """Return the refusal that two connections get, and the commands that the server received."""
     server = _OldServer(answer)
     client = connect(
         HOST, server.port, has_tls=False, username=username, password=password, timeout_s=2

@@ -27,7 +27,7 @@ MESSAGE = {
 
 
 class _Queue:
-    """SQS client that refuses the messages *refused* of each batch."""
+    """SQS client that refuses the first *refused* messages of each batch."""
 
     def __init__(self, refused: int = 0) -> None:
         self.bodies: list[str] = []

@@ -1,4 +1,4 @@
-"""Reconciliation checks: each finds a planted fault of one fen."""
+"""Reconciliation checks: each finds the faults that a test plants."""
 
 from dataclasses import replace
 from typing import Any

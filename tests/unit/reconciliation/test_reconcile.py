@@ -178,7 +178,7 @@ def test_a_changed_or_lost_row_is_found(
     assert town.logger.events == ["difference_found"] * len(reconciliation.differences) + [
         "reconcile_complete"
     ]
-    # An audit of the packet reports these differences, except in balances.
+    # An audit of the packet reports the packet's differences; those of I2 may be missing.
     of_packet = {told for told in wanted if told[1] == packet_id}
     assert of_packet <= _rules(_audit(town, packet_id).differences) | {("I2", packet_id)}
     if expected == {("I4", P)}:

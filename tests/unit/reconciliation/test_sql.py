@@ -115,7 +115,7 @@ def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
 
 
 def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world: World) -> None:
-    """The amount and time stay the same, so the sums over all accounts do, too."""
+    """The amount and time stay the same, and so do the sums over all accounts."""
     world.system.deposit("ann", 10_000)
     world.system.pass_time(MOVING_MS + 1)
     assert world.system.reconcile().differences == []
