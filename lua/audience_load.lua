@@ -11,7 +11,7 @@ ARGV[4]  is_last   "1": the part is complete after this call
 ARGV[5]  user_id, and so on
 
 Returns the first of these statuses that applies:
-  superseded  another load or an edit ended this load: the caller's data may be stale
+  superseded  another load, an edit or the token's expiry ended this load: the caller's data may be stale
   loaded
 
 Why a script: an edit between two calls must end the load, because the load could overwrite the edit.

@@ -16,7 +16,7 @@ Returns one string. <version> is the cache's, <outcome> is "<prize_id or -> <uni
   campaign_ended <version>
   campaign_not_started <version>
   campaign_paused <version>
-  wrong_day              the server's clock is outside that day
+  wrong_day              the server's clock is outside the given day
   drawn_before <outcome>  a retry of the same attempt
   attempts_exhausted <version>
   missed <outcome>

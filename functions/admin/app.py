@@ -1,4 +1,4 @@
-"""HTTP handler for operators: deposits, audits, switches, risk decisions and lists."""
+"""HTTP handler for operators: deposits, audits, lists, switches, limits, risk and chats."""
 
 from __future__ import annotations
 

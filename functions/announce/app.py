@@ -1,6 +1,6 @@
 """Handler for table streams: turns changed rows into events, and events into deliveries.
 
-Forbidden changes to the audit log, approvals or claims raise an alarm instead of an event.
+Forbidden changes to the audit log, approvals, claims or payments raise an alarm.
 """
 
 from functools import partial

@@ -11,11 +11,11 @@ from redpacket.events.use_cases.deliver import deliver, retry_deliveries
 from redpacket.platform.telemetry import powertools_logger
 
 _RESERVE_MS = 8_000
-"""Milliseconds reserved to store the last receiver's answer."""
+"""Milliseconds reserved to finish the last calls and store their results."""
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
-    """Make the deliveries that the messages name; if there are none, retry all due deliveries."""
+    """Attempt the deliveries in a batch from the queue; on the schedule, retry all due ones."""
     ports = containers.events.delivery_ports
     if "Records" in event:
         return deliver_batch(

@@ -1,4 +1,4 @@
-"""Handler that runs every minute: closes and refunds expired packets, repairs interrupted work."""
+"""Handler that runs every minute: closes and refunds due packets, and repairs interrupted work."""
 
 from dataclasses import asdict
 from typing import Any

@@ -11,7 +11,7 @@ from redpacket.platform.telemetry import powertools_logger
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
     """Append the commitments in a stream batch, and all waiting commitments, to the log.
 
-    Calls by the schedule or an operator contain no batch.
+    Calls from the schedule or an operator contain no batch.
     """
     named = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event.get("Records", ())]
     ports, time_left_ms = containers.fairness.log_ports, context.get_remaining_time_in_millis()

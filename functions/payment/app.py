@@ -212,7 +212,8 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
     """Resolve a listed payment after you deposited the money or paid it back outside.
 
-    Above your limit, `outside` returns 403. Make a deposit instead, which can get an approval.
+    Above your limit, `outside` returns 403. Make a deposit instead, which another operator can
+    approve.
     """
     resolved = return_payment.resolve_return(
         body_of(ResolutionBody, request).parsed,

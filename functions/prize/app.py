@@ -104,7 +104,7 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body_bytes_max=CODES_BYTES_MAX,
 )
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
-    """Add codes to a prize, one unit for each code; only its winner sees a code.
+    """Add codes to a prize, one unit per code; only the winner of a unit sees its code.
 
     Returns 403 if the lottery has more cash than the operator may move without approval, because
     added codes can't be approved. Add codes before cash, or to another campaign.

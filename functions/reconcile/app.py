@@ -39,7 +39,7 @@ handler = Api()
 
 @handler.route("POST /admin/reconcile", scopes=AUDITORS, statuses=(202,))
 def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
-    """Start a reconciliation of all tables, or return the id of the running one."""
+    """Start a reconciliation, or return the id of the running one."""
     note_reconcile(request)
     return HttpAnswer(
         {

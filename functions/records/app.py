@@ -147,7 +147,7 @@ def read_tile(request: HttpRequest) -> HttpAnswer[bytes]:
     is_public=True,
 )
 def read_picture(request: HttpRequest) -> HttpAnswer[PictureFile]:
-    """Show a picture that a user uploaded."""
+    """Show an uploaded picture."""
     return pages.picture_page(request)
 
 

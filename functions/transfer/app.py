@@ -23,8 +23,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
 
     Operators may also invoke the function. `{"task": "compare_bills", "day": "2027-01-29"}`
     compares one day's statements; with `"skip": true` the day counts as compared even without a
-    statement. `{"task": "return_forgotten", "withdrawal_id": "..."}` returns the money of a
-    withdrawal to its user.
+    statement. `{"task": "return_forgotten", "withdrawal_id": "..."}` returns a withdrawal's money
+    to its user.
     """
     try:
         return _follow(event["Records"]) if "Records" in event else _do(event, context)

@@ -18,8 +18,7 @@ local function write_prize(prize)
   return prize.terms .. ';' .. write_stock(prize.units)
 end
 
--- Returns whether a unit is left in this *hour* since the campaign's start, counted from 1. *today* is the
--- day's stock.
+-- Returns whether a unit is left in the given *hour* (hour_of). *today* is the day's stock.
 local function is_left(prize, today, hour)
   local count = prize.units.count
   return count < prize.total
