@@ -69,8 +69,8 @@ SETTLING_MS = 60_000
 QUERY_HORIZON_MS = 29 * 24 * 3_600_000
 """Age of a number in milliseconds up to which NOT_FOUND proves that no transfer was made.
 
-WeChat and the host wallet's protocol remember transfers for 30 days. WeChat does not document when
-this period begins.
+WeChat remembers transfers for 30 days, but does not document when this period begins. The host
+wallet's protocol also requires 30 days.
 """
 
 

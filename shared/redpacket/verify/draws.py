@@ -1,4 +1,4 @@
-"""Checker of a day's draws: numbers, points and prizes."""
+"""Verifier of the numbers, points and prizes of a day's draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repository of prize codes in CodesTable, which only uploads and draws can access.
+"""Repository of prize codes in CodesTable, which only PrizeFunction and LotteryFunction access.
 
 Code *n* belongs to unit *n*, so the winner of unit *n* gets code *n*. A row for the digest of each
 code prevents duplicates within a prize.

@@ -1,8 +1,8 @@
 """Counter of won units that resumes from a stored position, so no call reads all units.
 
-Units are won permanently and in numerical order. DrawsTable stores a position below which nearly
-all units are won. A call reads a bounded number of rows, stores its position, and fails if rows are
-left; the next call resumes at the position (docs/adr/0008).
+Units are won permanently and almost in numerical order. DrawsTable stores a position below which
+nearly all units are won. A call reads a bounded number of rows, stores its position, and fails if
+rows are left; the next call resumes at the position (docs/adr/0008).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ UNITS_PER_SHARD = 20_000
 
 
 CODES_KEPT_MS = 90 * 24 * 3_600_000
-"""Minimum time that winners can read their codes after the campaign's end, in milliseconds."""
+"""Minimum milliseconds for which winners can read their codes after the campaign's end."""
 
 
 class PrizeKind(StrEnum):
@@ -151,7 +151,8 @@ class Player:
 class DrawStatus(StrEnum):
     """Results of `lua/draw_prize.lua`, in order of precedence.
 
-    The cache adapter returns CAMPAIGN_ALTERED after it has removed a key of the wrong type.
+    If a key has the wrong type, the cache adapter removes all keys of the call and returns
+    CAMPAIGN_ALTERED.
     """
 
     CAMPAIGN_ALTERED = "campaign_altered"

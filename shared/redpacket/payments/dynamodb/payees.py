@@ -1,4 +1,4 @@
-"""Repository of payout accounts in PaymentsTable, with a row per user and a row per account."""
+"""Repository of payout accounts in PaymentsTable: per provider, a row per user and per account."""
 
 from __future__ import annotations
 

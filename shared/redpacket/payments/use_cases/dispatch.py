@@ -21,7 +21,7 @@ IDLE_MS = 3_000
 """Milliseconds without work after which a run ends; the schedule starts the next run."""
 
 _REMEMBERED_MS = 20_000
-"""Milliseconds after a call for which its withdrawal is skipped, because the index may lag."""
+"""Milliseconds for which a withdrawal is skipped after a call, because the index may lag."""
 
 
 @dataclass(frozen=True, slots=True)

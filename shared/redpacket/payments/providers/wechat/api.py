@@ -73,7 +73,7 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     refusals=(ChannelUnavailable, CodeInvalid, RateLimited),
 )
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
-    """Get a token from the deployment's issuer, and link the account that the code identifies."""
+    """Get a token from the deployment's issuer; link the code's account if the user has none."""
     token, expires_at_ms = sign_in_flow.sign_in(
         body_of(CodeBody, request).code,
         ProviderName.WECHAT,

@@ -134,7 +134,7 @@ class WeChatClient:
             core._timeout = call_s * _CONNECT_SHARE, call_s * (1 - _CONNECT_SHARE)  # noqa: SLF001
             answered = core.request(path, method=method, data=body, skip_verify=not is_signed)
         if answered is None:
-            # Raise outside the handler so that no other error is attached.
+            # Raise outside the `with` block, so that the dropped error is not attached.
             raise Unavailable("the gateway's answer is unknown")
         return answered
 
