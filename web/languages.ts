@@ -38,7 +38,7 @@ export function texts(): string[] {
   return [...found].sort();
 }
 
-/** Returns the words of the language in *folder*, keyed by Chinese text. Throws if a word is missing. */
+/** Returns the words of the language in *folder*, keyed by Chinese text. Without a dictionary, a missing word throws. */
 export function catalogOf(folder: string, wanted: readonly string[]): Words {
   const { opencc } = described(folder);
   const words = wordsOf(`${folder}/words.json`);

@@ -114,7 +114,7 @@ function write(file: string, values: Record<string, unknown>): void {
   writeFileSync(`${folder}/src/api/${file}.ts`, `/** Made by \`npm run api\` from openapi.json. */\n\n${lines.join("\n")}`);
 }
 
-/** Routes that examples/miniprogram calls. */
+/** Routes whose refusals examples/miniprogram shows. */
 const CALLED = ["/auth/wechat", "/packets", "/packets/{packet_id}", "/packets/{packet_id}/grab", "/packets/{packet_id}/open"];
 const codes = new Set(["offline"]);
 for (const operation of CALLED.flatMap((path) => Object.values(contract.paths[path] ?? {}))) {

@@ -22,7 +22,7 @@ export interface RedPacketEvents {
     /** Whether the viewer already had this share. */
     is_repeat: boolean;
   }>;
-  /** `code` is the problem code from the API. */
+  /** `code` is a problem code from the API, or the element's own, such as `offline`. */
   refused: CustomEvent<{ packet_id: string; code: string }>;
   /** The viewer wants to sign in. Sign the viewer in, and set `token`. */
   signin: CustomEvent<object>;
@@ -34,7 +34,7 @@ export class RedPacket extends HTMLElement {
   language: string | undefined;
   tokenOrigin: string | undefined;
   via: string;
-  /** The viewer's token for the API. Without a token, the element shows only the cover. */
+  /** The viewer's token for the API. Without a token, the viewer can see the cover and the claims, but can't claim. */
   token: string | undefined;
   addEventListener<Name extends keyof RedPacketEvents>(
     type: Name,

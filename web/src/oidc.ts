@@ -78,7 +78,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const { state, verifier, path } = JSON.parse(noted) as Journey;
   const query = new URLSearchParams(location.search);
   const code = query.get("code");
-  // A different state belongs to another user's sign-in.
+  // A different state may belong to another user's sign-in.
   const isOurs = query.get("state") === state;
   let tokens;
   if (isOurs && code) {

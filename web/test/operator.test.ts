@@ -11,7 +11,7 @@ import { cellOf, sheetOf } from "../src/operator/sheet.ts";
 import { Duties, rolesOf } from "../src/operator/roles.ts";
 import { routeOf } from "../src/operator/routes.ts";
 
-/** Creates a client of an API that returns *answers* in order, and then repeats the last one. */
+/** Creates a client for an API that returns *answers* in order, and then repeats the last one. */
 function asking(...answers: (() => Response)[]) {
   const requests: { url: string; accept: string | null }[] = [];
   const client = new Client({

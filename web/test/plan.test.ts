@@ -70,7 +70,7 @@ test("a new campaign is a draft until its prizes exist, and then gets the reques
   );
   assert.ok(!("budget_fen" in steps[0]!.body));
   assert.equal(steps[2]!.body.budget_fen, 100_000);
-  // A form without a budget sends no budget.
+  // For an operator who may not set budgets, no budget is sent.
   assert.ok(!("budget_fen" in stepsTo(undefined, form({ budget: "5" }), "on", false).at(-1)!.body));
 });
 

@@ -38,7 +38,7 @@ export interface Ask {
   read?: (answer: Response) => Promise<unknown>;
   /** Idempotency key, for writes that need one: the same key and body have no second effect. */
   key?: string;
-  /** Maximum number of retries after a 503 or without a network. Only for idempotent calls. */
+  /** Maximum number of retries after a temporary problem or without a network. Only for idempotent calls. */
   repeats?: number;
   /** Called before each retry, so that the page can show the wait. */
   onRepeat?: (problem: Problem) => void;
@@ -60,7 +60,7 @@ export interface ClientOptions {
   random?: () => number;
 }
 
-/** Maximum seconds of one wait, even if Retry-After is longer. */
+/** Maximum seconds of one wait before jitter, even if Retry-After is longer. */
 const WAIT_MAX_S = 30;
 /** Timeout of a request in ms, longer than API Gateway's timeout for a function. */
 const ANSWER_TIMEOUT_MS = 32_000;
@@ -118,7 +118,7 @@ export class Client {
         const isOver = !(error instanceof Problem) || !error.passesByItself;
         if (isOver || tries >= repeats || ask.signal?.aborted) throw error;
         ask.onRepeat?.(error);
-        // The delay doubles each time. With jitter, users who were refused at the same time retry at different times.
+        // The maximum jitter doubles each time, so users who were refused at the same time retry at different times.
         const leastMs = 1000 * Math.min(error.retryAfterS ?? 1, WAIT_MAX_S);
         await sleep(leastMs + random() * 500 * 2 ** Math.min(tries, 5));
         if (error.code !== "offline" || !isAway()) tries++;

@@ -1,4 +1,4 @@
-/** Changes that wait for another operator. The decision applies to the exact change and version shown. */
+/** Changes that need another operator's approval. The decision applies to the exact change and version shown. */
 
 import { html, nothing } from "lit";
 

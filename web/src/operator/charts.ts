@@ -1,4 +1,4 @@
-/** Charts of a campaign as SVG: a path in a stretched box, with text labels beside it. */
+/** Charts of a campaign as SVG: a curve in a stretched box, with text labels beside it. */
 
 import { html, svg } from "lit";
 

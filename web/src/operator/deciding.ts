@@ -5,9 +5,9 @@ import type { Duties } from "./roles.ts";
 
 export type Decision = "decide" | "finish" | "own" | "payee" | "over";
 
-/** Returns whether the operator *me* can decide on *row*, or the reason for the refusal. */
+/** Returns what the operator *me* can do about *row*, or the reason why the operator can do nothing. */
 export function decisionOf(row: Approval, me: string | undefined): Decision {
-  // The approval was interrupted before it was applied. Approving again continues it.
+  // The approval was interrupted before the change was applied. Approving again continues it.
   const isCutOff = row.status === "approved" && !row.is_applied && !row.refusal;
   if (row.status !== "awaiting" && !isCutOff) return "over";
   if (row.asked_by.id === me) return "own";

@@ -295,7 +295,7 @@ export class OperatorEditor extends ConsoleView {
   override updated(): void {
     const { contentDocument: page } = this.querySelector("iframe") ?? {};
     const view = page?.querySelector("rp-campaign") as unknown as Pick<View, "refresh"> | null | undefined;
-    // The preview shows the current form.
+    // Update the preview with the current form.
     void view?.refresh();
   }
 

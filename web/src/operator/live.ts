@@ -31,7 +31,7 @@ export class Meter {
   }
 }
 
-/** Claimed and remaining shares at one time. */
+/** Claimed shares and remaining budget at one time. */
 export interface Sample {
   atMs: number;
   taken: number;
@@ -60,13 +60,13 @@ export interface Look {
   taken: number;
   left: number;
   packets: number;
-  /** Unclaimed fen in the followed open packets whose amounts are visible. */
+  /** Upper bound of the unclaimed fen in the followed open packets. Hidden amounts count as unclaimed. */
   unclaimedFen: number;
   /** Number of open packets that are not followed. */
   unfollowed: number;
 }
 
-/** Reader of an append-only list. Each read continues from the last page. */
+/** Reader of the last rows of an append-only list. Each read continues from the last full page. */
 export class Tail<Row> {
   readonly #client: Client;
   readonly #path: string;

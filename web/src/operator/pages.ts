@@ -1,4 +1,4 @@
-/** Pages of an operators' list, to show one by one or to save as one CSV file. */
+/** Pages of an operators' list, to show one by one or to save as one file. */
 
 import type { Client } from "../api/client.ts";
 

@@ -305,7 +305,7 @@ export function stepsTo(
   return steps;
 }
 
-/** Returns the weights, which stay unchanged until an operator edits a percentage. */
+/** Returns the weights, which stay unchanged while the percentages and the set of active prizes do. */
 function weightsOf(before: Campaign | undefined, form: PlanForm) {
   const saved = before && planOf(before).prizes;
   const isKept =
@@ -363,7 +363,7 @@ export function localText(ms: number, timezone: string): string {
   return new Date(ms + offsetMs(ms, timezone)).toISOString().slice(0, 16);
 }
 
-/** Parses a datetime field in a time zone. Returns undefined if it is empty. */
+/** Parses a datetime field in a time zone. Returns undefined if the text or the zone is invalid. */
 export function atMs(text: string, timezone: string): number | undefined {
   const asUtc = Date.parse(`${text}Z`);
   if (Number.isNaN(asUtc) || !isZone(timezone)) return undefined;
@@ -382,7 +382,7 @@ function offsetMs(ms: number, timeZone: string): number {
   return local - Math.floor(ms / 1000) * 1000;
 }
 
-/** Status of a campaign from a user's point of view. */
+/** State of a campaign, derived from its status and the time. */
 export type State = "draft" | "upcoming" | "running" | "paused" | "ended";
 
 export function stateOf(

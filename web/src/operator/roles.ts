@@ -22,7 +22,7 @@ const DUTIES = {
   end_any_packet: ["admin"],
   preheat: BY_ROUTE["POST /admin/campaigns/{campaign_id}/preheat"],
   decide_winner: BY_ROUTE["PUT /admin/campaigns/{campaign_id}/winners/{unit}"],
-  // One route, but each role may add different kinds of prizes.
+  // One route, but each role may change the stock of different kinds of prizes.
   stock_goods: ["admin", "operate"],
   stock_cash: ["admin", "treasury"],
   add_codes: BY_ROUTE["POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"],

@@ -1,4 +1,4 @@
-/** Actions on an existing campaign: publish, pause, resume, end, and send a rain. */
+/** Actions on an existing campaign: publish, pause, resume, end, and send or plan a rain. */
 
 import { html } from "lit";
 

@@ -125,7 +125,7 @@ export const FIELDS: Record<string, string> = {
   to: "转入方",
 };
 
-/** Chinese for values of these fields. English shows the API's values. */
+/** Chinese for the API's values, keyed by field and value. English shows the API's values. */
 export const VALUES: Record<string, string> = {
   "when_sold_out.redistribute": "分给其他奖品",
   "list.packets": "红包",

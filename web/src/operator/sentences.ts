@@ -95,7 +95,7 @@ function rulesOf({ before, after }: Change): Change[] {
 
 const textOf = (value: number | undefined) => (value === undefined ? null : String(value));
 
-/** Renders the exact changes, collapsed: each field with its values before and after. */
+/** Renders the exact changes, collapsed unless *isOpen*: each field with its values before and after. */
 export function changesView(recorded: readonly Change[], isOpen = false): TemplateResult | typeof nothing {
   const changes = readable(recorded);
   const shown = changes.filter((change) => !isDefault(change));

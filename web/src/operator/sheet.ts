@@ -8,7 +8,7 @@ const TIME = "yyyy-mm-dd hh:mm:ss";
 /** Column width in characters, enough for a date and time. */
 const WIDTH = 20;
 
-/** A list as an .xlsx file: ids as text, sums as numbers, times in this browser's time zone. */
+/** Returns a list as an .xlsx file: ids as text, sums as numbers, times in this browser's time zone. */
 export function sheetOf({ columns, items }: Table): Promise<Blob> {
   const head = columns.map((column): Cell => ({ value: column.replace(/_ms$/, ""), type: String, fontWeight: "bold" }));
   const rows = items.map((item) => columns.map((column) => cellOf(column, item[column])));
@@ -16,7 +16,7 @@ export function sheetOf({ columns, items }: Table): Promise<Blob> {
   return writeXlsxFile([head, ...rows], { columns: widths, stickyRowsCount: 1 }).toBlob();
 }
 
-/** Returns a cell. Text is never written as a formula or a number. */
+/** Returns a cell. Text is never written as a formula, and becomes a number only in `_yuan` columns. */
 export function cellOf(column: string, value: unknown): Cell {
   if (value === null || value === undefined || value === "") return null;
   if (typeof value === "number" && column.endsWith("_at_ms")) return { value: localTime(value), type: Date, format: TIME };

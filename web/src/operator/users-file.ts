@@ -10,7 +10,7 @@ export interface UserFile {
   bad: { line: number; text: string }[];
 }
 
-/** Reads the first column of a CSV file, and skips a header "user". */
+/** Reads the first column of a CSV file, and skips a header such as "user". */
 export function readUsers(text: string): UserFile {
   const users = new Set<string>();
   const bad: UserFile["bad"] = [];

@@ -23,7 +23,7 @@ export function duties(): Duties {
 
 let named: { sub: string; token: Promise<string> } | undefined;
 
-/** Loads this operator's token, as it appears in lists. The request also records their name in the audit log. */
+/** Loads this operator's token, as it appears in lists. The request also stores their name, which the audit log shows. */
 export function ownToken(): Promise<string> {
   const sub = session.person?.sub ?? "";
   if (named?.sub !== sub) {
@@ -65,7 +65,7 @@ export class ConsoleView extends View {
     this.isBusy = false;
   }
 
-  /** Renders the announcement for screen readers above the view. */
+  /** Renders the result of the last action, which screen readers announce, or its problem. */
   protected news(): TemplateResult {
     return html`
       <p class=${this.message ? "message" : "unseen"} role="status">${this.message}</p>

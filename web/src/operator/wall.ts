@@ -17,7 +17,7 @@ import { ConsoleView, inZone } from "./view.ts";
 import { o } from "./words.ts";
 
 const EVERY_MS = 2_000;
-/** Number of polls of the campaign for each poll of the operators' list, which also has packets emptied in the meantime. */
+/** Number of polls of the campaign per poll of the operators' list, which also has packets emptied in the meantime. */
 const LOOKS_PER_LIST = 5;
 const SHOWN_MAX = 8;
 const PODIUM = 3;

@@ -10,7 +10,7 @@ import type { Campaign } from "./plan.ts";
 import { ConsoleView } from "./view.ts";
 
 const EVERY_MS = 2_000;
-/** Number of polls of counts for each poll of packets and switches, which change less often. */
+/** Number of polls of counts per poll of packets and switches, which change less often. */
 const LOOKS_PER_LIST = 5;
 
 /** Samples since the page was loaded, keyed by campaign. They survive a change of view. */

@@ -52,7 +52,7 @@ export class OperatorWinners extends ConsoleView {
         list?.rows.replace((winner: Winner) => winner.unit === row.unit, decided);
         list?.requestUpdate();
       } catch (error) {
-        // Another operator has decided, so reload the list.
+        // Another operator may have decided, so reload the list.
         list?.reload();
         throw error;
       }

@@ -11,7 +11,7 @@ import { canListen } from "./speech.ts";
 
 export interface CoverDeeds {
   isLeaving: boolean;
-  /** Whether the sender's picture failed to load, so the plain cover is shown. */
+  /** Whether the cover's picture failed to load, so the plain cover is shown. */
   isBare: boolean;
   loseArt: () => void;
   isListening: boolean;

@@ -20,13 +20,13 @@ import {
   thanksOf,
 } from "./states.ts";
 
-/** Maximum number of retries of a claim whose outcome is unknown. They take a few minutes. */
+/** Maximum number of retries of a claim whose outcome is unknown. Their waits average more than a minute in total. */
 const CLAIM_REPEATS = 12;
 /** Minimum milliseconds that the coin spins, so that users notice the animation. */
 const TURN_MS = 900;
 /** Maximum jitter in ms at the start, so that waiting users can tap at slightly different times. */
 const START_JITTER_MS = 400;
-/** Maximum number of polls for a settlement, which takes a second or two. After them, the reader has to reload. */
+/** Maximum number of polls for a settlement, which takes a second or two. Afterward, only a reload shows it. */
 const SETTLE_ASKS = 6;
 
 export interface FlowOptions {
@@ -172,7 +172,7 @@ export class PacketFlow {
     this.#go("watching");
   }
 
-  /** Shows the cover to a viewer of the list, because the sender may also take a share. */
+  /** Shows the cover instead of the list, so that the viewer, even if it is the sender, can take a share. */
   showCover(): void {
     this.live.stop();
     const { packet, problem } = this;
@@ -288,7 +288,7 @@ export class PacketFlow {
         this.#waitForStart();
         return;
       }
-      // Wait longer than the remaining time, because the server's clock may be slightly behind ours.
+      // Add jitter, which usually also covers a server's clock that is slightly behind ours.
       await sleep(Math.max(0, leftMs) + random() * START_JITTER_MS);
       if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
     };

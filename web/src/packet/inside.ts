@@ -156,7 +156,7 @@ function recordsView(flow: PacketFlow) {
   `;
 }
 
-/** Returns the viewer's row. The feed names no user, so this is the only row with the claim's time and amount. */
+/** Returns the viewer's row. The feed has no user ids, so the row must be the only one with the claim's time and amount. */
 export function ownOf({ live, claim }: PacketFlow): Row | undefined {
   const same = live.claims.filter(
     ({ claimed_at_ms, amount_fen }) =>

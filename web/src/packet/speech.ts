@@ -36,7 +36,7 @@ export function canListen(): boolean {
   return (ours ?? maker()) !== undefined;
 }
 
-/** Listens until the speaker pauses, or until it is stopped. */
+/** Listens until the speaker pauses, or until `stop` is called. */
 export function listen(): Listening {
   if (ours) return ours();
   const Made = maker();

@@ -107,7 +107,7 @@ export function stateOfFeed(feed: Feed): State {
 
 const PAGE_STATES: Partial<Record<Code, State>> = { ...STATES_AFTER, unauthorized: "signed_out" };
 
-/** Returns the state after a refusal, or undefined to keep the current one. */
+/** Returns the state after a refusal, or undefined if another attempt may succeed. */
 export function stateAfter(code: Code): State | undefined {
   return PAGE_STATES[code];
 }

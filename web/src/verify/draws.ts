@@ -9,7 +9,7 @@ const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:
 const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Returns the commitment that the campaign published at its creation. *seed* is hex, *day* is like 20270129. */
+/** Recomputes the campaign's published commitment from a day's *seed*, which is in hex. *day* is like 20270129. */
 export function chainCommitment(seed: string, campaignId: string, day: string): string {
   const [year, month, date] = [day.slice(0, 4), day.slice(4, 6), day.slice(6)].map(Number);
   const days = (Date.UTC(year!, month! - 1, date) - CHAIN_FIRST_DAY) / DAY_MS + 1;
@@ -37,7 +37,7 @@ export function choose(odds: string, point: number): string | null | undefined {
   const prizes = listed ? listed.split(",").map((entry) => entry.split(":")) : [];
   const total = prizes.reduce((sum, [, weight]) => sum + Number(weight), Number(miss));
   if (total === 0) return null;
-  // Use the double arithmetic of the Lua script that drew.
+  // Use the same double arithmetic as the Lua script that drew.
   let place = Math.floor((point / 2 ** POINT_BITS) * total);
   for (const [prizeId, weight] of prizes) {
     place -= Number(weight);

@@ -147,7 +147,7 @@ function live(units: Units, seed: Uint8Array): bigint[] {
   return amounts;
 }
 
-/** Number of random words for each share, including one for the shuffle, and the algorithm. */
+/** Number of random words per share, including one for the shuffle, and the algorithm. */
 const DRAWS: Record<
   Exclude<Split, "equal" | "double_mean_live">,
   [number, (units: Units, words: Words) => bigint[]]

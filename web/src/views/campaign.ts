@@ -49,7 +49,7 @@ export class CampaignView extends View {
   readonly #opened = new Set<Game>();
   readonly #spreadMs = SPREAD_MS * Math.random();
   #askedAtMs = 0;
-  /** Whether the campaign was read after its start. */
+  /** Whether the campaign was read after its start, or with the packet ids of its first round. */
   #isRead = false;
   #hasRain = false;
   #clock: ReturnType<typeof setInterval> | undefined;
@@ -120,7 +120,7 @@ export class CampaignView extends View {
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
-  /** Returns the time of the next poll. Players of a rain poll once for its packet ids and, after its end, once for its podium. */
+  /** Returns the time of the next poll. Per round, players of a rain poll once for its packet ids and once for its podium. */
   #nextLookMs({ rains }: Schemas["Campaign"]): number {
     // The last answer lacks the podium of a round that ended after it.
     const round = rains.find(({ ends_at_ms: endMs }) => endMs > this.#askedAtMs);

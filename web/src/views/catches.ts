@@ -5,7 +5,7 @@ import type { Client, Schemas } from "../api/client.ts";
 /** Amounts in fen, keyed by packet, newest first. */
 export type Catches = ReadonlyMap<string, number>;
 
-/** Maximum number of pages of shares to read for one campaign. No user catches more shares. */
+/** Maximum number of pages of received shares to search. Shares on later pages are not found. */
 const PAGES_MAX = 5;
 
 export async function catchesOf(client: Client, campaign: Schemas["Campaign"]): Promise<Catches> {

@@ -51,14 +51,14 @@ export function draftOf(form: HTMLFormElement): Draft {
 }
 
 export function countOf(draft: Draft): number | undefined {
-  // The first user who opens the link of a single share gets all of it.
+  // The first user who opens the link gets the only share.
   if (draft.audience === "one") return 1;
   const text = draft.count.normalize("NFKC").trim();
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   return count >= 1 && count <= COUNT_MAX ? count : undefined;
 }
 
-/** Returns the total in fen, or undefined if the amount or count can't be parsed. */
+/** Returns the total in fen, or undefined if the amount or count is invalid or the total is too large. */
 export function totalFenOf(draft: Draft): number | undefined {
   const fen = parseAmount(draft.amount);
   const count = countOf(draft);

@@ -36,7 +36,7 @@ class FaceSheet extends Sheet {
   declare nickname: string;
   /** URL or path of the chosen picture. Empty shows the first letter of the name. */
   declare picture: string;
-  /** The user's own picture. Empty if a seal is chosen. */
+  /** URL or path of the user's own picture, as saved or uploaded. Empty if there is none. */
   declare own: string;
   declare state: "idle" | "saving" | "uploading" | "bad_picture";
 

@@ -101,7 +101,7 @@ export class Lottery extends View {
         this.#readDraws(),
       ]);
       this.myToken = me.user_token;
-      // Retry a draw whose answer was lost in a reload.
+      // Retry a draw that a reload interrupted.
       if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
     });
   }

@@ -27,7 +27,7 @@ export interface Deed<Made> extends Shown {
   name: "send" | "payment" | "withdrawal";
   body: object;
   work: (onRepeat: () => void) => Promise<Made>;
-  /** Tops up the missing amount. Undefined if the write does not use the balance. */
+  /** Tops up the missing amount. Only a send from the balance has this function. */
   topUp?: (order: Order) => Promise<unknown>;
 }
 
@@ -71,7 +71,7 @@ export async function move<Made>(deed: Deed<Made>, isAgreed = false, balanceFen 
   }
 }
 
-/** Waits for the user to choose a way to top up. The original write is not sent. */
+/** Waits for the user to choose a way to top up. Afterward, the original write is not sent. */
 async function lack(sheet: MoneySheet, topUp: (order: Order) => Promise<unknown>): Promise<void> {
   const order = await sheet.chosen;
   if (order) await topUp(order);

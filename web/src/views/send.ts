@@ -26,7 +26,7 @@ const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "
 const REPEATS = 12;
 /** Maximum share in fen if the deployment configures no maximum. */
 const SHARE_FEN_MAX = 20_000;
-/** Storage key of the form's values, which are restored after a payment. */
+/** Storage key of the form's values, which are restored after a reload or a payment. */
 const SLOT = "draft";
 
 export class Send extends View {
@@ -305,7 +305,7 @@ export class Send extends View {
     `;
   }
 
-  /** Renders two options if the balance is too low: pay for the packet directly, or top up. */
+  /** Renders the options if the balance is too low: pay for the packet directly, or top up. */
   #shortage(isBusy: boolean) {
     const isFromBalance = (this.draft.pay_with ?? "balance") === "balance";
     const leftFen = (this.balanceFen ?? Infinity) - (totalFenOf(this.draft) ?? 0);

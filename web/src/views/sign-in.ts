@@ -1,4 +1,4 @@
-/** Sign-in: a choice of users on a local stack, otherwise a link to the issuer. */
+/** Sign-in: a choice of users on a local stack, otherwise a button to the issuer or a link for the provider's app. */
 
 import { html, nothing, type TemplateResult } from "lit";
 

@@ -10,7 +10,7 @@ interface Drop {
   hitAtMs: number;
 }
 
-/** Square pixels of canvas for each packet. */
+/** Square pixels of canvas per packet. */
 const ROOM = 19_000;
 const DROPS_MIN = 14;
 const DROPS_MAX = 40;

@@ -17,7 +17,7 @@ export const WIDE = "(min-width: 900px)";
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
   declare problem: Problem | undefined;
-  /** The form that was submitted last, for views with several forms with the same fields. */
+  /** The form that was submitted last, for views whose forms share field names. */
   protected form: HTMLFormElement | undefined;
   /** Tags of elements whose modules are loading. */
   readonly #loading = new Set<string>();
@@ -110,7 +110,7 @@ export function boneView(): TemplateResult {
   return html`<i class="bone" aria-hidden="true"></i>`;
 }
 
-/** Asks a viewer without a token to sign in. Returns whether it did. */
+/** Asks a viewer who is not signed in to sign in. Returns whether the viewer was asked. */
 export function wantsSignIn(view: View): boolean {
   if (session.person) return false;
   view.dispatchEvent(new Event("wants-sign-in", { bubbles: true }));

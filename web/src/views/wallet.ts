@@ -26,7 +26,7 @@ type Deed = "payment" | "withdrawal";
 type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
 const ASK_MS = 4000;
-/** Whether a withdrawal's status can change without the user's action. */
+/** Whether a withdrawal's status can still change. */
 const IS_MOVING: Record<Withdrawal["status"], boolean> = {
   queued: true,
   processing: true,
@@ -71,7 +71,7 @@ export class Wallet extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    // Resend a request that a reload interrupted before starting another one. Its key prevents a second effect.
+    // First resend a request that a reload interrupted. Its key prevents a second effect.
     for (const deed of ["payment", "withdrawal"] as const) {
       const pending = session.writes.find<Order>(deed, session.person?.sub ?? "");
       if (pending) void this.attempt(() => this.#start(deed, pending.body, true));
@@ -83,7 +83,7 @@ export class Wallet extends View {
       await this.updateComplete;
       this.querySelector(".is-named")?.scrollIntoView({ block: "center" });
       for (const { channel, account } of this.#accounts()) {
-        // Do this only if there is a query, because it loads the provider's module.
+        // Link an account only if there is a query, because `bind` loads the provider's module.
         if (location.search) await account.bind(session.client, session.config!);
         this.links = { ...this.links, [channel]: await account.find(session.client) };
       }

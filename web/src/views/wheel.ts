@@ -81,7 +81,7 @@ function segmentView({ title, odds, picture }: Sector, place: number, count: num
   const at = (angle: number) => `${102 * Math.sin(angle)} ${-102 * Math.cos(angle)}`;
   const path = `M0 0L${at(place * step)}A102 102 0 0 1 ${at((place + 1) * step)}z`;
   const middle = ((place + 0.5) * 360) / count;
-  // The text is as wide as the sector at the outer line of text.
+  // A line is at most as wide as the sector at the outer line.
   const size = count > 8 ? 7.5 : 10.5;
   const lines = linesOf(title, (2 * 84 * Math.sin(step / 2)) / size - 0.6);
   return svg`

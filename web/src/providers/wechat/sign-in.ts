@@ -20,7 +20,7 @@ interface Journey {
 /** Returns the URL at which WeChat identifies the user. WeChat redirects back to *path* on this origin. */
 export function authorizationUrl(config: Config, path: string, state: string, scope = "snsapi_base"): string {
   const { app_id, authorize_url } = partOf(config);
-  // WeChat may return to another browser, which lacks a staging tester's cookie.
+  // WeChat may return to another browser, which lacks a staging tester's cookie, so the URL contains its value.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
   const question = new URLSearchParams({
     appid: app_id,
