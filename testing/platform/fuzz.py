@@ -160,8 +160,8 @@ BEYOND_SCHEMA = (
     (re.compile("unit"), re.compile("is cash, which is paid automatically.*|is a code.*")),
     (re.compile("url"), re.compile("must be an address of this deployment's page")),
     (re.compile("add"), re.compile("requires a prize of kind code, not .*")),
-    (re.compile("url"), re.compile("the address must be a https URL .*|http is only .*|Port .*")),
-    (re.compile("name"), re.compile(r"would exceed the limit of \d+ webhooks. Remove one first")),
+    (re.compile("url"), re.compile("the address must be an https URL .*|http is only .*|Port .*")),
+    (re.compile("name"), re.compile(r"would exceed the limit of \d+ webhooks. Edit one instead")),
     (re.compile("passphrase"), re.compile("needs at least one letter or digit")),
     (
         re.compile("budget_fen"),

@@ -30,7 +30,7 @@ class AudienceCache(Protocol):
         """Return a lock token to load a bucket, or None if another caller holds the lock."""
 
     def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
-        """Store a bucket that was read under the lock; return False if an edit intervened."""
+        """Store a bucket that was read under the lock; return False if an edit ended the lock."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
         """Apply a durable edit to the buckets that are loaded."""

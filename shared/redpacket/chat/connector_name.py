@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ConnectorName(StrEnum):
     """Registry of chat platforms: each line has a name and the class that implements it.
 
-    The routes, rows and user ids contain the name. The class implements `ports.Connector`; a
+    The routes, rows and host ids contain the name. The class implements `ports.Connector`; a
     process imports the class when it first needs the platform.
     """
 

@@ -1,4 +1,4 @@
-"""Text form of events in messages and rows, with our user ids, never the host's ids."""
+"""Text form of events in messages and rows, with our user ids, never host ids."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Limits(Protocol):
-    """Rate limit counters; a cache failover resets them. Tests use a fake."""
+    """Rate limit counters; a cache failover may reset them. Tests use a fake."""
 
     def take(self, limit: Limit, subject: str) -> int:
         """Count one action and return 0, or return the milliseconds until an action is allowed."""
@@ -84,7 +84,7 @@ class RiskHook(Protocol):
     """The host's risk control. Tests use a fake."""
 
     def ask(self, host_id: str) -> bool | None:
-        """Return whether the user may take part, or None without a timely answer."""
+        """Return whether the user may take part, or None if no valid answer arrives in time."""
 
 
 class AskedVerdicts(Protocol):

@@ -1,4 +1,4 @@
-"""Parser for amounts that people type, like the page's parser (tests/vectors/amounts.json)."""
+"""Parser for typed amounts, with the same rules as the page's (tests/vectors/amounts.json)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"(\d+)()(?:[.,](\d\d?))?", re.ASCII)
 _GROUPED = re.compile(
     r"(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?", re.ASCII
 )
-"""Groups of three digits with one separator. "1.234" has no match: it may be a fraction."""
+"""Number with one kind of thousands separator. "1.234" does not match: it may be a fraction."""
 
 
 def plain_of(text: str) -> str:
@@ -25,10 +25,10 @@ def plain_of(text: str) -> str:
 
 
 def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
-    """Return the minor units of an amount that someone typed, or None if it is malformed.
+    """Return the minor units of a typed amount, or None if it is malformed or out of range.
 
-    If *is_bare_minor*, a number without symbol and decimals counts minor units. The result is then
-    None for grouped digits, which are ambiguous, unless the unit has no decimals.
+    If *is_bare_minor*, a number without a symbol or decimals counts minor units. If such a number
+    has grouped digits, it is ambiguous, and the result is None unless the unit has no decimals.
     """
     plain = plain_of(text)
     number = _without_symbol(plain, unit)

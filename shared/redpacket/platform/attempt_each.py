@@ -1,4 +1,4 @@
-"""Runner for many independent items within a time limit; one failure does not stop the others."""
+"""Time-limited runner for independent items; one item's failure does not stop the others."""
 
 from __future__ import annotations
 

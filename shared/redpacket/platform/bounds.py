@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FEN_MAX = 10**12
-"""Maximum amount in fen (10 billion CNY); Lua and JSON would lose precision above 2^53."""
+"""Maximum amount in fen (10 billion CNY); Lua and JavaScript lose precision above 2^53."""
 
 AT_MS_MAX = 4_102_444_800_000
 """Maximum time in ms (start of the year 2100), because the cache stores times with 13 digits."""
@@ -30,12 +30,12 @@ PROOF_LIMIT_MAX = 100_000
 """Maximum number of amounts on a proof's page (1.4 MB); Lambda's response limit is 6 MB."""
 
 LOG_SIZE_MAX = 10**9 - 1
-"""Maximum number of log entries, limited by the number of digits in route parameters."""
+"""Maximum entries in the public log, limited by the number of digits in route parameters."""
 
 START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
 """Milliseconds from a send to the latest start that a sender may choose."""
 
 LIFE_S_MAX = 7 * 24 * 3600
-"""Maximum lifetime in seconds that a sender may choose; a campaign's packet may live until its
-end.
+"""Maximum lifetime in seconds that a sender may choose; a campaign's packet may live until the
+campaign ends.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Violation of one rule: *rule* is the invariant's number, *subject* the packet or account."""
+    """Violation of *rule*, such as an invariant's number, by *subject*, such as a packet."""
 
     rule: str
     subject: str

@@ -3,6 +3,7 @@
 * RedPacketError          has a stable `code`, an HTTP `status` and the text that clients get
   x Rejected              the request was refused; an unchanged retry is pointless
     x Malformed           the request itself is invalid, regardless of stored data
+  x SwitchedOff           an operator has turned the feature off; a later retry may succeed
   x Busy                  another request with the same idempotency key is being processed
   x Unavailable           a dependency failed or its answer is unknown; a retry returns the result
   x InvariantViolated     a bug or corruption: processing of the item stops, and an alarm fires
@@ -31,7 +32,7 @@ class RedPacketError(Exception):
     """State that a packet's page shows after this error; None leaves the page unchanged."""
 
     retry_after_s: int | None = None
-    """Seconds until a retry may succeed (Retry-After); None if an unchanged retry always fails."""
+    """Seconds until a retry may succeed (Retry-After); None if an unchanged retry is pointless."""
 
     def __init_subclass__(cls) -> None:
         """Derive *title* from *code*."""
@@ -174,7 +175,7 @@ class CacheAway(Unavailable):
 class InvariantViolated(RedPacketError):
     """An internal error occurred and was reported. Contact support with the request ID.
 
-    Two records of the same money differ, so nothing is paid. Only logs contain the text that a
+    The cause is a bug, a wrong deployment or corrupt data. Only logs contain the text that a
     `raise` passes.
     """
 

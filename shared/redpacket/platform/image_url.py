@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Container
 
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
-"""Pattern of https URLs without user, port and backslash, which parsers interpret differently."""
+"""Pattern of https URLs without a user, port or backslash, which parsers treat differently."""
 
 UPLOADED = "/pictures/[A-Za-z0-9_-]{22}"
 """Path of an uploaded picture."""

@@ -74,7 +74,7 @@ class ProcessCache(Generic[Key, Value]):
         on_failure: Callable[[Unavailable], None],
         is_good: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
-        """Return a fresh value that *is_good*, or load it.
+        """Return a fresh value that satisfies *is_good*, or load the value.
 
         If a load fails, the last value is kept for another period, and *on_failure* is called.
         Raises Unavailable if the value was never loaded or is no longer trusted.

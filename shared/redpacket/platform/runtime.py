@@ -1,4 +1,4 @@
-"""Ports for time, logging and threads, with implementations for clock and threads."""
+"""Ports for time, logging and threads; the system clock, threads, and lazily built objects."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class InParallel(Protocol):
 
 
 THREADS = 10
-"""Maximum threads, equal to the default size of botocore's connection pool."""
+"""Default maximum number of threads, equal to the default size of botocore's connection pool."""
 
 
 def in_threads(
     do: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS
 ) -> list[Any]:
-    """Return `do(item)` for every item, in order; raise the first error after all have ended."""
+    """Return `do(item)` for every item, in order; raise the first error once all threads end."""
     if len(items) <= 1:
         return [do(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
@@ -80,9 +80,9 @@ class _Deferred:
 
 
 def deferred(build: Callable[[], Built]) -> Built:
-    """Return a stand-in for the result of *build*, such as a cached property.
+    """Return a stand-in for the result of *build*, which must be cheap to call repeatedly.
 
-    *build* runs at the first attribute access, so that other requests import less. Access only
-    methods, because the stand-in caches each attribute.
+    *build* runs at the first access of each attribute, so that other requests import less. Access
+    only methods, because the stand-in caches each attribute.
     """
     return cast("Built", _Deferred(build))

@@ -1,4 +1,4 @@
-"""Environment variables of all functions; no other module reads `os.environ`."""
+"""Environment variables of all functions; only `telemetry` also reads `os.environ`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Variable(Generic[Value]):
         is_checked_at_start: bool = True,
     ) -> None:
         self.name = name
-        # An unconfigured provider leaves some variables empty, and no code reads them.
+        # If False, a function starts despite a malformed value, and only reading it raises.
         self.is_checked_at_start = is_checked_at_start
         self._parse = parse
         self._default = default
@@ -186,13 +186,13 @@ class Settings:
     client_address = Variable("CLIENT_ADDRESS", str, default="")
     """Source of client addresses: `source` from API Gateway, `forwarded` from CloudFront."""
     risk_url = Variable("RISK_URL", str, default="")
-    """URL of the host's risk control; empty disables these calls."""
+    """URL of the host's risk control; empty disables the calls to it."""
     risk_secret = Variable("RISK_SECRET", resolved, is_checked_at_start=False)
     """Key that signs calls to the risk control: `whsec_...`."""
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may participate if the risk control does not answer."""
     work_shards = Variable("WORK_SHARDS", _integer, default="32")
-    """Number of partitions per work list. A lower number hides waiting rows."""
+    """Number of partitions per work list. Lowering the number hides waiting rows."""
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
@@ -220,13 +220,13 @@ class Settings:
     cover_hosts = Variable("COVER_HOSTS", _hosts, default="")
     """Allowed hosts for covers, in the same format as AVATAR_HOSTS."""
     pictures_bucket = Variable("PICTURES_BUCKET", str)
-    """Bucket for the pictures that users upload."""
+    """Bucket for the pictures that users and operators upload."""
     metrics_namespace = Variable("POWERTOOLS_METRICS_NAMESPACE", str)
     """CloudWatch namespace of the stack's metrics."""
     deposit_fen_max = Variable("DEPOSIT_FEN_MAX", _integer)
     """Largest deposit in fen."""
     open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
-    """Maximum open packets for one user outside campaigns."""
+    """Maximum open packets per user outside campaigns; empty for no limit."""
     notice_queue_url = Variable("NOTICE_QUEUE_URL", str)
     """Queue for provider callbacks."""
     order_function = Variable("ORDER_FUNCTION", str)
@@ -274,7 +274,7 @@ class Settings:
         self.variables = variables
 
     def check(self) -> None:
-        """Parse all given variables. Raises SettingMissing, which names every malformed one."""
+        """Parse the variables to check at start. Raises SettingMissing, naming all bad ones."""
         failures = []
         for attribute, variable in vars(Settings).items():
             if not isinstance(variable, Variable) or variable.name not in self.variables:

@@ -20,7 +20,7 @@ from redpacket.platform.time_budget import time_budget
 
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
-_INVALID_URL = "the address must be a https URL without a user"
+_INVALID_URL = "the address must be an https URL without a user"
 
 Resolve = Callable[[str, int], list[str]]
 

@@ -51,12 +51,12 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
 
 
 class Outcomes:
-    """Counter of request outcomes, which a process writes at most ten times a minute.
+    """Counter of request outcomes, which a process writes up to ten times a minute.
 
     Frequent outcomes, such as losing grabs, share log lines. A quiet process loses no counts. A
     busy process loses the counts since its last write if no request follows, because Lambda
     announces a shutdown only to extensions, which slow down each cold start. Failures also count
-    toward the metric for ApiErrorsAlarm.
+    toward the metric for ApiErrorsAlarm, and cause an additional write.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:

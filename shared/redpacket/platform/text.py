@@ -42,7 +42,7 @@ _HIDDEN = r"""(?xV1)
 The properties are those of the Unicode version in the library `regex`.
 """
 
-# Frequent visible characters. Grabs whose names contain only these don't import regex.
+# Frequent visible characters. If a nickname has only these, the user's grab doesn't import regex.
 _PLAIN = re.compile(
     "(?:[ -~\u00c0-\u024f\u0410-\u044f\u3000-\u3020\u3041-\u3096\u30a1-\u30fe\u4e00-\u9fff"
     "\uac00-\ud7a3\uff01-\uff5e]"
@@ -101,7 +101,7 @@ def pasted(text: str) -> str:
 
 
 def pasted_phone(text: str) -> str:
-    """Return a pasted phone number in ASCII digits, spaces and hyphens, if it has no letters."""
+    """Return a pasted phone number with ASCII digits and hyphens, and without parentheses."""
     plain = pasted(unicodedata.normalize("NFKC", text))
     return with_ascii_digits(plain).translate(_PUNCTUATION_OF_PHONES)
 
@@ -161,7 +161,7 @@ def folded(text: str) -> str:
 def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     """Return whether *name* impersonates the system or its operators.
 
-    *skeleton_of* maps look-alikes to plain letters; by default, look-alikes pass.
+    *skeleton_of* maps look-alikes to plain letters; by default, look-alike letters pass.
     """
     words, phrases = _reserved(skeleton_of)
     # Characters between letters separate words, or the letters of one word: a.d.m.i.n.

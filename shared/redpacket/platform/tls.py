@@ -1,7 +1,7 @@
 """Trust settings for TLS connections; certificate and host name are always verified.
 
-The system's bundle of about a hundred roots takes 20 to 30 ms of CPU in each process and
-connection; the five roots of Amazon Trust Services, which AWS recommends, take 1 ms.
+Loading the system's bundle of about a hundred roots takes 20 to 30 ms of CPU in each process.
+Loading the five roots of Amazon Trust Services, which AWS recommends, takes 1 ms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Unit of account of a deployment. The API's `_fen` fields are integers of its minor unit."""
+"""Unit of account of a deployment. The API's `_fen` fields count its minor units."""
 
 from __future__ import annotations
 

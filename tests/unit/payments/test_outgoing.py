@@ -155,7 +155,7 @@ def test_only_plain_addresses_can_be_configured() -> None:
     # Plain HTTP is only for private addresses.
     wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example", "https://]!a"
     for url in (*wrong, "http://wallet.example/"):
-        with pytest.raises(ValueError, match=r"^(the address must be a https|http is only)"):
+        with pytest.raises(ValueError, match=r"^(the address must be an https|http is only)"):
             HttpClient(url, call_ms_max=500)
 
 

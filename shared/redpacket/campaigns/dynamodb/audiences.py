@@ -45,9 +45,9 @@ class DynamoAudiences:
     ) -> int:
         """Add and remove users in batches, and return the list's size.
 
-        The edit requires the campaign's *version* and increments a counter in its row, so that cash
-        edits and approvals notice the edit. Raises Contended, and InvalidRequest if the list would
-        get too long.
+        With *version*, the edit requires this version of the campaign, and increments a counter, so
+        that cash edits and approvals notice the edit. Raises Contended, and InvalidRequest if the
+        list would get too long.
         """
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):

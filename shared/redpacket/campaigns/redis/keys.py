@@ -16,5 +16,5 @@ def audience_loading(campaign_id: str, bucket: int) -> str:
 
 
 def quota(campaign_id: str, user_id: str) -> str:
-    """Return the key of the packets in which a user has reserved a share."""
+    """Return the key of the hash with the packets in which a user has reserved a share."""
     return f"{audience(campaign_id, audience_bucket(user_id))}:{user_id}"

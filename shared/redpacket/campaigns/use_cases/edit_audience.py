@@ -60,8 +60,8 @@ def edit_audience(
     """Edit the list and then its mode; None keeps the mode.
 
     Call *note* before the first change. Raises CampaignNotFound, InvalidRequest, Forbidden from
-    *check_cash*, and Contended if cash was added concurrently. Raises Unavailable if the cache may
-    lack the edit; a repeated call then updates the cache.
+    *check_cash*, and Contended after concurrent edits. Raises Unavailable if the cache may lack the
+    edit; a repeated call then updates the cache.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     version = ports.check_cash(campaign_id, operator)

@@ -38,7 +38,7 @@ def text(given: Mapping[str, Any], name: str) -> str:
 
 
 def member(host_id: str, name: str, language: str) -> Member:
-    """Return a member. Raises InvalidRequest if the platform's id is not valid as a user id.
+    """Return a member. Raises InvalidRequest if *host_id* is malformed or has an empty part.
 
     Without this check, members whose calls lack an id would share one account.
     """

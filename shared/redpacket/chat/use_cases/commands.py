@@ -29,7 +29,8 @@ def command_of(text: str) -> str | None:
 def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
     """Return the fields of `POST /packets` for a command, and whether the link may be used.
 
-    Return None if the command lacks an amount, a share count, or a word after `passphrase=`.
+    Return None if the amount or share count is missing or malformed, or if `passphrase=` has no
+    word or occurs twice.
     """
     written = text.split()[1:]
     is_linked = _LINK in written

@@ -51,9 +51,9 @@ _DAY_FEN_EXAMPLE = 100_000
 class CallPorts:
     """Dependencies of calls.
 
-    *order_of* validates the fields of `POST /packets`. *send_ports_of* counts a send toward the
-    limits of its chat and member. The guards check switches and a user id's rate limits.
-    *check_id* raises PacketNotFound for a packet id that no send returned.
+    *order_of* validates the fields of `POST /packets`. *send_ports_of* returns ports that count a
+    send toward the limits of its chat and member. The guards check switches and a user id's rate
+    limits. *check_id* raises PacketNotFound for a packet id that no send returned.
     """
 
     chats: DynamoChats
@@ -142,7 +142,7 @@ class _Talk:
         return answer
 
     def _carry_out(self, message: Message) -> str:
-        """Return the text for the member, or ""."""
+        """Carry out the message, and return the text for the member, or ""."""
         command = command_of(message.text)
         if not command and not message.answers_message_id:
             return ""

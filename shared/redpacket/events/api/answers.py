@@ -37,7 +37,7 @@ ShownSecret = Annotated[
     ),
 ]
 AnswerStatus = Annotated[
-    int, about("Status of the receiver's response; 0 without a timely response.", 204, ge=0, le=999)
+    int, about("Status of the receiver's response; 0 if none arrived in time.", 204, ge=0, le=999)
 ]
 HeldCount = Annotated[
     int, about(f"Number of events; {COUNT_MAX} means at least {COUNT_MAX}.", ge=0, le=COUNT_MAX)
@@ -133,7 +133,7 @@ class UserNotice(TypedDict):
     amount_fen: NotRequired[
         Annotated[AnyFen, about("Amount of the claims, refund, share, or withdrawal.", 888)]
     ]
-    text: NotRequired[Annotated[Word, about("Emoji of the thanks; absent without one.", "🙏")]]
+    text: NotRequired[Annotated[Word, about("Emoji of the thanks; absent if there is none.", "🙏")]]
 
 
 class Notices(TypedDict):

@@ -49,7 +49,7 @@ def announce_batch(
         try:
             return announce([change for _, change in some]) if some else 0
         except _UNREADABLE as error:
-            # The packet of one of the shares is malformed.
+            # The packet of a share, or the time of an event, is malformed.
             if len(some) == 1:
                 set_aside(some[0][0], error)
                 return 0

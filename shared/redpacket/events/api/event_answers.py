@@ -136,6 +136,6 @@ DATA: dict[EventType, type] = {
 """Schema of each event type's `data`."""
 
 OF_PACKETS = (PacketSent, ShareClaimed, PacketEmptied, PacketClosed)
-"""Event types that have a `sequence`."""
+"""Schemas of the events that have a `sequence`."""
 
 EVENT_ID_PATTERN = "^evt_[0-9a-f]{32}$"

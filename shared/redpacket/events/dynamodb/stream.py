@@ -19,7 +19,7 @@ from redpacket.platform.restored import RESTORED
 def change_of(record: Mapping[str, Any]) -> Change | None:
     """Parse a record; return None if its row causes no events. Raises for a malformed row.
 
-    The insertion of a restored row repeats old events, but later changes of the row cause new ones.
+    The insertion of a restored row would repeat old events, but later changes cause new events.
     """
     images = record["dynamodb"]
     if "NewImage" not in images:

@@ -82,7 +82,7 @@ class DynamoWebhooks:
     def note_failure(
         self, webhook: Webhook, attempt: DeliveryAttempt, paused_until_ms: int
     ) -> bool:
-        """Count a failure; return False if a concurrent failure was already counted."""
+        """Count a failure; return False if the count has changed since *webhook* was read."""
         return self._dynamo.update(
             self._table,
             operator_keys.webhook(webhook.name),
@@ -96,7 +96,7 @@ class DynamoWebhooks:
 
 
 class DynamoWaitingList:
-    """Repository of deliveries that wait for another attempt, and of dead letters; lists may lag.
+    """Repository of deliveries that wait for an attempt, and of dead letters; lists may lag.
 
     After a success, the delivery's row loses its event and expires.
     """

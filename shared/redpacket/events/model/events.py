@@ -1,6 +1,6 @@
 """Events for hosts: conversion of row changes into events, and of events into CloudEvents.
 
-Events hold our user ids; the host's ids are added when an event is sent, so no queue holds them
+Events hold our user ids; host ids are added when an event is sent, so no queue holds them
 (docs/adr/0037).
 """
 

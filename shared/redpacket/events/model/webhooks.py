@@ -38,7 +38,7 @@ _PAUSE_MS_MIN, _PAUSE_MS_MAX = 30_000, 15 * 60_000
 _RETRY_MS_MIN, _RETRY_MS_MAX = 10_000, 4 * 3_600_000
 
 PERSON_MS_MAX = 15 * 60_000
-"""Milliseconds for which an event waits for its user's host id, which the payout stores."""
+"""Maximum milliseconds for which an event waits for a user's host id, which the payout stores."""
 
 _PERSON_SOON_MS = 60_000
 
@@ -54,7 +54,7 @@ class SealedSecret:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """Result of one delivery; *status* is 0 if the receiver did not answer."""
+    """Result of one delivery; *status* is 0 if the receiver did not respond in time."""
 
     event_id: str
     kind: str
@@ -102,7 +102,7 @@ class Webhook:
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 
     def is_worth_noting(self, made: DeliveryAttempt) -> bool:
-        """Return whether a success changes the state, or the last stored one is ten seconds old."""
+        """Return whether a success changes the state, or the last one stored is ten seconds old."""
         last = self.last_success.at_ms if self.last_success else 0
         is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
             self.slow_until_ms
@@ -126,7 +126,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Delivery of an event to a webhook; *is_stored* means that it is in the waiting list."""
+    """Delivery of an event to a webhook; if *is_stored*, the waiting list has the delivery."""
 
     webhook: str
     event: Event
@@ -141,7 +141,7 @@ class Delivery:
 def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
     """Return the delivery with the time of its next attempt, or as a dead letter.
 
-    Delays double from ten seconds to four hours; *jitter* (0 to 1) spreads them.
+    Delays double from ten seconds to four hours; a *jitter* of 1 keeps a delay, 0 halves it.
     """
     tried = replace(delivery, attempt_count=delivery.attempt_count + 1)
     if is_given_up(delivery, now_ms):
@@ -169,7 +169,7 @@ def slow_until_ms(attempt: DeliveryAttempt) -> int:
 
 
 def person_delay_s(event: Event, host_ids: Mapping[str, str], now_ms: int) -> int:
-    """Return the seconds to wait for the host id of an event's user; 0 means to send now."""
+    """Return the seconds to wait for the host ids of an event's users; 0 means to send now."""
     age_ms = now_ms - event.at_ms
     if age_ms >= PERSON_MS_MAX or all(user_id in host_ids for user_id in event.users.values()):
         return 0

@@ -46,7 +46,7 @@ class AnnouncePorts:
     in_parallel: InParallel
     queue: DeliveryQueue
     edit_cards: Callable[[Sequence[str], int], None] | None
-    """Function that queues card edits for packets; None without chat platforms."""
+    """Function that queues card edits for packets; None in a stack without chat platforms."""
     clock: Clock
 
 

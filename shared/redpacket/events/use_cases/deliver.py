@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
 
 BATCH = 50
-"""Maximum concurrent deliveries to one receiver."""
+"""Maximum deliveries to one receiver between two reads of its waiting list."""
 
 _TRIES_MAX = 100_000
 
@@ -127,7 +127,7 @@ def _attempt(
 
 
 def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
-    """Deliver to one receiver until nothing is due, a whole batch fails, or the time is up."""
+    """Deliver to one receiver until nothing is due, a whole batch fails, or time runs out."""
     report, seen = RetryReport(), set[str]()
     while ports.clock.now_ms() < stop_at_ms and len(seen) < _TRIES_MAX:
         stored = ports.repository.find(webhook.name)

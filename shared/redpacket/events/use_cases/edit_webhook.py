@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEAD_SHOWN = 50
 
 REPLAYED_MAX = 500
-"""Dead letters per call, within API Gateway's limit of half a minute."""
+"""Maximum dead letters per replay, so that the call ends within API Gateway's 30 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def put_webhook(
     is_on: bool,
     ports: EditPorts,
 ) -> tuple[Webhook, str | None]:
-    """Create or edit a webhook; return it, and the secret of a new one. An edit ends any pause.
+    """Create or edit a webhook; return it, with the secret if it is new. An edit ends any pause.
 
     *note* is called before the first change. Raises InvalidRequest, VersionConflict.
     """
@@ -80,7 +80,7 @@ def put_webhook(
         _write(edited, seen, ports)
         return edited, None
     if len(ports.repository.list_all()) >= WEBHOOKS_MAX:
-        at_most = f"would exceed the limit of {WEBHOOKS_MAX} webhooks. Remove one first"
+        at_most = f"would exceed the limit of {WEBHOOKS_MAX} webhooks. Edit one instead"
         raise InvalidRequest.of("name", at_most)
     note()
     secret, sealed = ports.sender.new_secret(name, url)
@@ -111,7 +111,7 @@ def test_webhook(name: str, *, ports: EditPorts) -> DeliveryAttempt:
 
 
 def replay_dead(name: str, note: Callable[[], object], *, ports: EditPorts) -> tuple[int, bool]:
-    """Let the sweep retry dead letters; return their number, and whether all were included.
+    """Make the sweep retry dead letters; return their number, and whether all were included.
 
     The event ids stay the same. Raises WebhookNotFound.
     """

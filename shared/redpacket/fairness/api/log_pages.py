@@ -1,4 +1,4 @@
-"""Pages of the public log: entries and proofs."""
+"""Pages of the public log: entries, proofs, the checkpoint, and tiles."""
 
 from __future__ import annotations
 

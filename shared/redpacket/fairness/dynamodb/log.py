@@ -136,7 +136,7 @@ class DynamoLog:
         return self._dynamo.get_many(self._table, row_keys, is_strong=True)
 
     def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
-        """Return the index of each id's only entry, for at most 100 ids that have one."""
+        """Return the index of each id's only entry, by id; omit ids without an entry."""
         rows = self._get([log_keys.log_place(id_hash) for id_hash in id_hashes])
         return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
@@ -175,7 +175,7 @@ def _end(table: str, before: LogHead, after: LogHead, placed_size: int) -> Opera
 
 
 def _over(table: str, row: Row, before: LogHead | None) -> Operation:
-    """Return a conditional write: the stored row must have *before*, or be absent if it is None."""
+    """Return a write that requires a stored row with *before*, or no row if *before* is None."""
     if before is None:
         return put(table, row, condition=IS_NEW)
     return put(table, row, condition=ENDS_THERE, size=before.size, root=before.root)

@@ -60,7 +60,10 @@ def chain_commitment(campaign_id: str, seed: bytes, day: str) -> str:
 
 
 def days_of_chain(day: str) -> int:
-    """Return the number of chain days up to *day*. Raises ValueError if it is not one of them."""
+    """Return the number of chain days up to *day*.
+
+    Raises ValueError if the chain does not contain *day*.
+    """
     if not _DAY.fullmatch(day):
         raise ValueError(f"{day} is not a day")
     # strptime's import would slow down a cold start.

@@ -1,4 +1,4 @@
-"""Public reads of the log: entries, and proofs for its signed head."""
+"""Public reads of the log: the signed head, its entries and tiles, and proofs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def prove_inclusion(
 ) -> tuple[int, Commitment, int, Sequence[bytes]] | None:
     """Prove that the log with *size* entries, by default the signed log, includes an id's entry.
 
-    Return the index, entry, size and proof, or None without an entry. Raises InvalidRequest,
+    Return the index, entry, size and proof, or None if there is no entry. Raises InvalidRequest,
     Unavailable.
     """
     size = _size("size", size, log)

@@ -26,7 +26,7 @@ def guard_draw(request: HttpRequest) -> None:
 
 
 def guard_help() -> None:
-    """Check that a help is allowed. Raises SwitchedOff."""
+    """Check that helping an inviter is allowed. Raises SwitchedOff."""
     containers.operations.switches.require_on(Switch.DRAW)
 
 

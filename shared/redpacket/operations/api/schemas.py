@@ -30,7 +30,7 @@ class LimitBody(StrictBody):
 
 
 class RiskBody(StrictBody):
-    """POST /admin/risk; *user* is the host's user id."""
+    """POST /admin/risk; *user* is the user's host id."""
 
     model_config = example({"user": "alice", "verdict": "deny", "until_ms": 1800000000000})
 

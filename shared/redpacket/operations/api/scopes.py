@@ -9,13 +9,13 @@ from redpacket.platform.http.request import HttpRequest
 ADMIN_SCOPE = "hongbao/admin"
 
 OPERATE_SCOPE = "hongbao/operate"
-"""Scope for campaigns, prizes, campaigns' packets and switches."""
+"""Scope for campaigns, prizes, campaign packets, chats, pictures and switches."""
 
 TREASURY_SCOPE = "hongbao/treasury"
-"""Scope for deposits, budgets, cash stock and approvals."""
+"""Scope for deposits, returned payments, budgets, cash stock and approvals."""
 
 AUDIT_SCOPE = "hongbao/audit"
-"""Read-only scope for audits and reconciliation."""
+"""Scope for audits and for runs of the reconciliation; otherwise read-only."""
 
 ADMINS = (ADMIN_SCOPE,)
 OPERATORS = (ADMIN_SCOPE, OPERATE_SCOPE)

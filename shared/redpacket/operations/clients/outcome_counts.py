@@ -21,7 +21,7 @@ _POINTS = 60
 class CloudWatchOutcomes:
     """Reader of request outcome counts; outcomes from a busy process's last minute may be missing.
 
-    A process queries at most once a minute, because CloudWatch charges for each metric.
+    A process caches the counts for a minute, because CloudWatch charges for each metric.
     """
 
     def __init__(self, connect: Callable[[], Any], namespace: str, clock: Clock) -> None:

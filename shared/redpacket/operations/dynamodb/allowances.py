@@ -16,7 +16,11 @@ HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
 
 
 def spend_allowance(approvals_table: str, spent: Allowance | None) -> list[Operation]:
-    """Return the writes that count an unapproved move; they fail after a concurrent move."""
+    """Return the writes that count an unapproved move.
+
+    They fail if the operator's move to the same subject, or any move that uses up a limit, was
+    counted concurrently.
+    """
     if spent is None:
         return []
     row: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """Operators' audit log in JournalTable.
 
-No role may update or delete rows. PutItem could replace a row, which the table's stream reports.
+No role may update or delete rows. PutItem could replace a row, but the table's stream reports
+replacements.
 """
 
 from __future__ import annotations
@@ -137,16 +138,16 @@ def changes_of(text: str) -> tuple[Change, ...]:
 
 
 def operator_row(operator: User) -> Row:
-    """Return the attributes that identify an operator, with the host's id in plain text.
+    """Return the attributes that identify an operator, with the host id in plain text.
 
-    The id survives an erasure, so an operator cannot vanish from the log.
+    The host id survives an erasure, so an operator cannot vanish from the log.
     """
     row: Row = {"operator_id": operator.user_id}
     return {**row, "operator_host_id": operator.host_id} if operator.host_id else row
 
 
 def operator_of(row: dict[str, Any]) -> User:
-    """Return a row's operator; rows written before 1.0 lack the host's id."""
+    """Return a row's operator; rows written before 1.0 lack the host id."""
     return User(row["operator_id"], host_id=row.get("operator_host_id"))
 
 

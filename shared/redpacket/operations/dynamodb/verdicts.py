@@ -33,5 +33,5 @@ def demand_verdict(table: str, user_id: str, now_ms: int) -> Operation:
 
 
 def denied_until_ms(row: Row | None) -> int:
-    """Return the end of a user's denial, or 0 without one."""
+    """Return the end of a user's denial, or 0 if there is none."""
     return int(row.get("denied_until_ms", 0)) if row else 0

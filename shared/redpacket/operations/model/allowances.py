@@ -52,7 +52,7 @@ class Allowance:
     """Versioned sums that an operator moved to a subject without approval, each with a time.
 
     The transaction that stores the allowance also adds *counts*. Additions commute, so concurrent
-    moves do not conflict on them.
+    moves succeed as long as they are within the limits.
     """
 
     operator_id: str

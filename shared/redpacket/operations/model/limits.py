@@ -61,7 +61,7 @@ BOUNDS = {
     LimitName.PAYOUTS_AT_ONCE: Bounds(10, 1, 10),
 }
 """Bounds of each limit. PAYOUTS_AT_ONCE limits the concurrent ledger transactions of one payout
-process, whose batches have up to ten messages.
+process, whose batches need up to ten transactions.
 """
 
 
@@ -76,7 +76,7 @@ def check_bounds(name: LimitName, value: int | None) -> None:
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)
 """Limit for one user's attempts at the passphrase (口令) of a packet or campaign."""
 
-# The subject of each limit is the user id.
+# The subject of the next four limits is the user id.
 SENDS = Limit("send", per_minute=120, burst=300)
 DRAWS = Limit("draw", per_minute=60, burst=20)
 READS = Limit("read", per_minute=600, burst=200)

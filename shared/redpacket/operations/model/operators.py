@@ -170,4 +170,4 @@ def switch_subject(name: str) -> str:
 LEDGER_SUBJECT = "ledger"
 
 READS_SUBJECT = "reads"
-"""Subject under which reads of personal data are logged; the list of all actions omits it."""
+"""Subject under which reads of personal data are logged; the list of all actions omits them."""

@@ -1,4 +1,4 @@
-"""The host's risk control: stored decisions on users, and a call about each likely winner."""
+"""The host's risk control: stored decisions on users, and calls about likely winners."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RiskCheck:
         self._silent_until_ms = 0
 
     def allows(self, user: User) -> bool:
-        """Return whether the host allows the user. Waits for at most 150 ms."""
+        """Return whether the host allows the user. Waits for the host for at most 150 ms."""
         try:
             allowed = self._cache.find(user.user_id)
         except Unavailable:

@@ -1,4 +1,4 @@
-"""Rate limits, with the time to wait."""
+"""Checks of rate limits; the errors contain the time to wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 AWAY_MS = 5_000
-"""Milliseconds without checks after a cache failure, so that reads do not wait for the cache."""
+"""Milliseconds without checks after a cache failure, so that calls do not wait for the cache."""
 
 
 def limit_rate(limit: Limit, subject: str, *, limits: Limits, logger: EventLogger) -> None:
@@ -31,7 +31,7 @@ def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
 def limit_guesses(
     limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool, limits: Limits
 ) -> None:
-    """Count *subject*'s guess at *group*'s secret before the caller says if it is right.
+    """Count *subject*'s guess at *group*'s secret before the caller reveals whether it is right.
 
     The error must not reveal whether the guess is right. If *is_spent*, the guess also uses up one
     of the group's attempts. Raises RateLimited, or Unavailable if the cache can't count.

@@ -40,7 +40,7 @@ def turn_switch(
         kind, changes = ActionKind.SWITCH_TURNED, changes_between(*facts)
         ports.actions.note(Action(operator, kind, switch_subject(switch), now_ms, changes))
         ports.switches.put(state)
-        # Omit the operator and the reason, because logs contain no user ids. The row has both.
+        # Omit the operator and the reason, which only the row and the audit log contain.
         ports.logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
     return state
 

@@ -15,7 +15,10 @@ def botocore_client(
     timeouts_s: tuple[float, float, float],
     tries: int,
 ) -> Any:  # noqa: ANN401
-    """Return a client; *timeouts_s* has the timeouts to connect and read, and the least budget."""
+    """Return a client.
+
+    *timeouts_s* has the connect timeout, the read timeout, and the time a call must have left.
+    """
     connect_s, read_s, least_s = timeouts_s
     client = session.create_client(
         service,

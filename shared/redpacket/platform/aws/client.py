@@ -26,7 +26,7 @@ _TARGETS = {
     "secretsmanager": ("1.1", "secretsmanager"),
 }
 
-# Retry transient errors once after a wait, as in botocore's standard mode.
+# Success, the statuses that botocore also retries, and the maximum waits before our only retry.
 _OK, _BROKEN = 200, {500, 502, 503, 504}
 _BROKEN_WAIT_S, _BUSY_WAIT_S = 0.05, 1.0
 
@@ -50,7 +50,7 @@ class _Exceptions:
 class AwsClient:
     """Thread-safe client for one AWS service; it connects at its first call.
 
-    The client tries each call up to twice, and calls *keys* each time, because credentials expire.
+    The client attempts each call up to twice, and calls *keys* each time: credentials expire.
     """
 
     exceptions = _Exceptions
@@ -86,7 +86,7 @@ class AwsClient:
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         if operation == "TransactWriteItems":
-            # Both attempts have the same token, so that a retry after a lost answer succeeds.
+            # Both attempts have the same token, so that a retry after a lost response succeeds.
             arguments = {"ClientRequestToken": token_hex(16), **arguments}
         body = json.dumps(arguments, default=_base64_of).encode()
         wait_s = _BROKEN_WAIT_S
@@ -119,7 +119,7 @@ class AwsClient:
         try:
             decoded = json.loads(text, object_hook=_with_bytes if b'"B"' in text else None)
         except ValueError as error:
-            # A proxy in front of an unavailable service may answer with HTML.
+            # A proxy in front of an unavailable service may return an error page in HTML.
             if status == _OK:
                 raise AwsSilent(f"{operation}: an answer that is cut off") from error
         if status != _OK:

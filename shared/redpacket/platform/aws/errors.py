@@ -28,13 +28,13 @@ PASSING = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
-"""Codes of transient errors; others, such as missing permissions, are deployment errors."""
+"""Codes of transient errors, unlike those for failed conditions or missing permissions."""
 
 TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 class AwsSilent(Exception):
-    """The service sent no readable response in any attempt."""
+    """The service sent no readable response."""
 
 
 class AwsRefused(Exception):

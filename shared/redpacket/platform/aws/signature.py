@@ -41,7 +41,7 @@ def signed(
 def presigned(
     host: str, query: dict[str, str], life_s: int, at: str, place: tuple[str, str], keys: Keys
 ) -> str:
-    """Return a URL without scheme for GET requests to the root of *host*, valid for *life_s*."""
+    """Return a URL without a scheme for GET requests to the root of *host*, valid for *life_s*."""
     credential = _credential(at, place)
     parameters = {
         **query,

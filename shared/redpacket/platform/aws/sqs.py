@@ -13,7 +13,7 @@ _MESSAGES_PER_CALL = 10
 
 
 class SqsQueue:
-    """SQS queue that connects at first use; error messages contain *name*."""
+    """SQS queue that connects at first use; *name* identifies the queue in error messages."""
 
     def __init__(self, connect: Callable[[], Any], url: str, name: str) -> None:
         self._connect = connect

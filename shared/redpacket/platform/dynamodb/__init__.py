@@ -1,1 +1,1 @@
-"""DynamoDB client."""
+"""DynamoDB client, pages of lists, and compression of long attributes."""

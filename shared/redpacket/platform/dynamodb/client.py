@@ -46,7 +46,7 @@ class TransactionCanceled(Exception):
 
 
 class ConflictPersists(Contended):
-    """Every attempt met a conflict; in the last one, the operations at *positions* conflicted."""
+    """Every attempt met a conflict, the last one in the operations at *positions*."""
 
     def __init__(self, positions: set[int]) -> None:
         super().__init__("other transactions hold the same rows")
@@ -58,7 +58,7 @@ Refusal = TypeVar("Refusal")
 
 @dataclass(frozen=True, slots=True)
 class Guarded(Generic[Refusal]):
-    """Write with a condition. If it fails, *refusal* maps the existing row to the refusal."""
+    """Write, and *refusal*, which maps the existing row to a refusal if the condition fails."""
 
     operation: Operation
     refusal: Callable[[dict[str, Value]], Refusal]
@@ -160,7 +160,7 @@ def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
 
 
 class Dynamo:
-    """DynamoDB client that connects at first use, because losers of a grab never need it.
+    """DynamoDB client that connects at first use, because most losing grabs don't need it.
 
     *tables* has the physical table names for repositories.
     """
@@ -191,8 +191,8 @@ class Dynamo:
                     reasons: list[dict[str, Any]] = error.response["CancellationReasons"]
                     token = token_hex(16)
                 except client.exceptions.TransactionInProgressException:
-                    # A previous attempt of this transaction still runs; its token makes the retry
-                    # idempotent.
+                    # An earlier attempt at this transaction is still running; the token makes the
+                    # retry idempotent.
                     reasons = [{"Code": "TransactionConflict"}] * len(operations)
                 else:
                     return

@@ -1,4 +1,4 @@
-"""Compression for long attributes: a campaign's prizes, and the claims on a final page."""
+"""Compression for long attributes, such as a campaign's prizes or the claims on a final page."""
 
 from __future__ import annotations
 

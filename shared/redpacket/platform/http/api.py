@@ -76,13 +76,13 @@ Schedule: TypeAlias = Callable[[int, Event], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Declaration of a route, from which openapi.json is generated.
+    """Declaration of a route; openapi.json also has the types and docstring of *function*.
 
-    It includes the types and docstring of *function*. *refusals* are the errors beyond UBIQUITOUS;
-    a base class without a code stands for all its subclasses. The token needs one of *scopes*,
-    unless *scopes* is empty. *is_public* operations need no token. Providers call *is_direct*
-    operations at the API's own address. *caching* lists Cache-Control values for pages with an
-    entity tag. *csv* lists the columns for clients that accept CSV.
+    *refusals* are the errors beyond UBIQUITOUS; a base class without a code stands for all its
+    subclasses. The token needs one of *scopes*, unless *scopes* is empty. *is_public* operations
+    need no token. Providers and chat platforms call *is_direct* operations at the API's own
+    address. *caching* lists Cache-Control values for pages with an entity tag. *csv* lists the
+    columns for clients that accept CSV.
     """
 
     key: str
@@ -140,7 +140,7 @@ class Api:
         return register
 
     def schedule(self, function: Schedule) -> Schedule:
-        """Register the function for schedules and queues; it gets the ms left and the event."""
+        """Register the function for schedules and queues, which gets the ms left and the event."""
         self._on_schedule = function
         return function
 
@@ -237,7 +237,7 @@ def _json_of(body: object) -> str:
 
 
 def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
-    # Nearly every response is private; cacheable pages override this.
+    # Nearly every response is private; cacheable pages have their own cache-control header.
     now_ms = str(time.time_ns() // 1_000_000)
     ours = {"cache-control": NO_STORE, REQUEST_ID: request_id, NOW_MS: now_ms}
     answer = {"statusCode": status, "headers": {**ours, **headers}}

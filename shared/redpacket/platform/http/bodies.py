@@ -69,7 +69,7 @@ def canonical(value: Mapping[str, Any]) -> str:
 
 
 def body_hash(body: dict[str, Any]) -> str:
-    """Return the hash of *body*, in which the order of fields does not matter."""
+    """Return a hash of *body* that does not depend on the order of its fields."""
     return hashlib.sha256(canonical(body).encode()).hexdigest()
 
 

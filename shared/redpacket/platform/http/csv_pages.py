@@ -16,7 +16,7 @@ NEXT_HEADER = "x-next-cursor"
 
 _JSON = "application/json"
 _ID_COLUMN = re.compile(r"account|sender|unit|user|via|\w+_(id|token)")
-# An id may start with "-", but these characters can't form a formula.
+# An id may start with "-", but a formula of these characters can't call a function.
 _ID = re.compile(r"[\w.-]+", re.ASCII)
 # OWASP's list of characters that start a formula, including full-width ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

@@ -128,7 +128,7 @@ def of_form(name: str, pattern: str, text: str) -> str:
 def cursor(
     pattern: str | None = None, meaning: str = "`next` from the previous page."
 ) -> Parameter[str | None]:
-    """Declare a cursor; the list itself rejects cursors of other lists."""
+    """Declare a cursor; without *pattern*, the list must cope with malformed cursors."""
 
     def check(text: str) -> str:
         if pattern is not None and not re.fullmatch(pattern, text):

@@ -38,7 +38,7 @@ def person_of(
 
 
 def sharer_of(via: str | None, user: User) -> str | None:
-    """Return the user token *via*, or None if the caller owns or invented the token."""
+    """Return the user token *via*, or None if it is missing, invented, or the caller's own."""
     return via if via and via != user.user_id and user_ids().has_made(via) else None
 
 

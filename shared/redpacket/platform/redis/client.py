@@ -19,7 +19,7 @@ Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
 
 FAILURES = (NoConnection, NoAnswer, ReadOnlyError)
-"""Errors that a new connection may fix. A demoted primary keeps its clients' connections."""
+"""Errors that a new connection may fix. A demoted primary keeps connections but rejects writes."""
 
 _PAUSE_S = 0.02
 """Maximum random wait in seconds, so that clients do not all reconnect at once."""
@@ -30,7 +30,7 @@ _TIMEOUTS_MAX = 2
 _REST_S = 1.0
 """Seconds for which a paused server receives no commands.
 
-Otherwise, a send with five commands would wait for ten timeouts.
+Otherwise, a request with five commands would wait for ten timeouts.
 """
 
 _ASKING = pack_command(("ASKING",))
@@ -81,7 +81,7 @@ class Connections:
             connection = idle.pop()
         except IndexError:
             connection = self._make()
-        packed = [pack_command(words)]  # type: ignore[arg-type]  # of more words than one
+        packed = [pack_command(words)]  # type: ignore[arg-type]  # declared for one word only
         if is_asking:
             packed.insert(0, _ASKING)
         try:
@@ -134,5 +134,5 @@ def _require_time() -> None:
 
 
 def pause() -> None:
-    """Wait for a random time before the second attempt."""
+    """Wait for a random time before another attempt."""
     time.sleep(random.uniform(0, _PAUSE_S))  # noqa: S311 - no secret

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Address = tuple[str, int]
 
 _HOPS_MAX = 8
-"""Maximum redirections; a moving slot takes two, and more mean an inconsistent cluster."""
+"""Maximum attempts per command; a moving slot takes three, an inconsistent cluster many."""
 
 _MAP_AGE_S = 1.0
 """Minimum seconds between reloads of the slot map after redirections."""
@@ -38,8 +38,8 @@ def connect_cluster(host: str, port: int, **options: Unpack[Options]) -> Cluster
 class ClusterClient:
     """Cluster client that loads the slot map at its first command.
 
-    The client follows MOVED, ASK and TRYAGAIN, and reloads the map once after a failure. If no
-    server has a slot, only commands for keys in that slot fail.
+    The client follows MOVED and ASK, retries after TRYAGAIN, and reloads the map after a command's
+    first failure. If no server has a slot, only commands for keys in that slot fail.
     """
 
     def __init__(self, host: str, port: int, connect_to: ConnectTo) -> None:

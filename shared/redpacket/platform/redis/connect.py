@@ -188,7 +188,7 @@ class Cache:
 
     def _raise_ours(self, error: RedisError, keys: Sequence[Word]) -> NoReturn:
         if isinstance(error, NoPermissionError):
-            # A missing permission is a deployment error: answer 500 and trigger the alarm.
+            # A missing permission is a deployment error: return 500 and trigger the alarm.
             raise error
         if isinstance(error, ReadOnlyError):
             raise Unavailable("the cache is failing over") from error

@@ -1,4 +1,4 @@
-"""Connector for Lark and Feishu: encrypted events, cards 2.0, and toasts in answer to taps."""
+"""Connector for Lark and Feishu: encrypted events, cards 2.0, and toasts in response to taps."""
 
 from __future__ import annotations
 

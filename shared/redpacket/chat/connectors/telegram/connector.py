@@ -22,7 +22,7 @@ _BAD_REQUEST, _FORBIDDEN, _TOO_MANY = 400, 403, 429
 _ANSWER_MAX = 200
 _MESSAGE_MAX = 4_096
 _ASK_MS, _CHATS_MAX = 10_000, 10_000
-"""Milliseconds between two hints in a group to open a private chat; number of groups kept."""
+"""Minimum ms between two hints in a group to open a private chat; maximum groups remembered."""
 
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
 """Edit errors that require no action."""
