@@ -1,4 +1,4 @@
-"""Users' reads of records, packet lists and account history; no answer identifies another user."""
+"""Users' reads of records, thanks, notices, profiles, packet lists and account history."""
 
 from datetime import UTC, datetime
 from typing import Any, get_args
