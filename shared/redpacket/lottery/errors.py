@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class DrawRefused(Rejected):
-    """Base class for refusals that only draws return."""
+    """Base class for refusals that only draw requests receive."""
 
 
 class HelpRefused(Rejected):
-    """Base class for refusals that only helps return."""
+    """Base class for refusals that only help requests receive."""
 
 
 class AttemptsExhausted(DrawRefused):

@@ -116,7 +116,7 @@ class DynamoPrizes:
         With a *request*, run once; a retry returns the first result. Raises IdempotencyKeyReused,
         Busy, AllowanceMoved, and the errors of funding.
         """
-        # Import lazily: draws use this module, and only edits move money.
+        # Import lazily: LotteryFunction also loads this module, and only edits move money.
         from redpacket.operations.dynamodb.allowances import spend_allowance
         from redpacket.operations.errors import AllowanceMoved
         from redpacket.packets.dynamodb.funding import DynamoFunding

@@ -158,7 +158,7 @@ class DrawAttempt:
         )
 
     def _has_other_misses(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> bool:
-        """Return whether cache and ledger disagree on whether misses guarantee a prize."""
+        """Return whether the cache and the ledger disagree on whether misses guarantee a prize."""
         owed_after = snapshot.campaign.rules.guaranteed_after_misses
         if not owed_after or not has_prizes(outcome.odds):
             return False

@@ -1,6 +1,7 @@
 """Draw (抽): the cache chooses, the ledger makes the draw durable, and the user gets the outcome.
 
-If cache and ledger disagree after a failover or crash, the ledger wins and the cache is repaired.
+If the cache and the ledger disagree after a failover or crash, the ledger wins, and the cache is
+repaired.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _packet_ids(snapshot: CampaignSnapshot) -> Iterator[str]:
 def _is_made(
     plan: CampaignPlan, budget_fen: int | None, version: int | None, campaign: Campaign
 ) -> bool:
-    """Return whether this edit of *version* was already applied, so this call is a retry."""
+    """Return whether this call is a retry: this edit of *version* was already applied."""
     return (
         version is not None
         and campaign.version == version + 1

@@ -334,7 +334,7 @@ def _duty_of_stock(prize: Prize) -> Duty:
 
 
 def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:
-    """Return whether this edit of *version* was already applied, so this call is a retry."""
+    """Return whether this call is a retry: this edit of *version* was already applied."""
     is_next = prize.version == (1 if version is None else version + 1)
     return is_next and prize == _edited(plan, prize, prize.version)
 

@@ -37,7 +37,7 @@ REVEAL_AFTER_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class WatchedLottery:
-    """Lottery for operators, with the campaign's budget, and with the stock by prize id."""
+    """Lottery for operators, with the campaign's budget and the stock keyed by prize id."""
 
     campaign: Campaign
     lottery: Lottery

@@ -246,7 +246,7 @@ class DynamoReturns:
         )
 
     def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
-        """Collect a debt from a user's account; return False if debt or balance is too small."""
+        """Collect *fen* of a user's debt; return False if the debt or the balance is smaller."""
         owed, own = receivable_account(user_id), user_account(user_id)
         kind = TransferKind.PAYMENT_REFUNDED
         transfer = Transfer(f"collected:{user_id}:{name}", kind, own, owed, fen, at_ms)

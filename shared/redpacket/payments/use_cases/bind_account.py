@@ -70,7 +70,7 @@ def sign_in(
     address: str,
     ports: LoginPorts,
 ) -> tuple[str, int]:
-    """Return a token and its expiry in ms, and bind the account if user and account are unbound.
+    """Return a token and its expiry in ms, and bind the account to the user if neither is bound.
 
     *address* is the client's network address, or empty. Raises ChannelUnavailable, CodeInvalid,
     RateLimited, Unavailable.

@@ -42,7 +42,7 @@ WINDOW_MAX_MS = DAY_MS
 """Maximum window of a DynamoDB incremental export, in milliseconds."""
 
 _LATE_MAX_MS = 3_600_000
-"""Maximum milliseconds between the request and the earlier end of a window of maximum length."""
+"""Maximum milliseconds by which a window of maximum length may end before the request."""
 
 
 def start_run(run_id: str, *, runs: StateMachine) -> str:

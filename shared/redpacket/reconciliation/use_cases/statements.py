@@ -188,7 +188,7 @@ def rules() -> dict[str, str]:
 
 
 def rows(run: Run) -> dict[str, str]:
-    """Return the queries that convert exported rows to types, keyed by the table that they fill."""
+    """Return the queries that make exported rows typed, keyed by the table that they fill."""
     return {name: expanded(_RAW.sub(_CURRENT, text), run) for name, text in texts("rows").items()}
 
 
