@@ -1,4 +1,4 @@
-"""Packets in a cache that an insider alters: no rule is skipped, and no amount changes."""
+"""Packets and lotteries in a cache that an insider alters: no rule or amount changes."""
 
 from typing import Any
 

@@ -46,7 +46,7 @@ def test_account_history_of_any_kind_is_paged_newest_first(books: Books) -> None
             entries += page
             assert len(page) == limit or (len(page) < limit and cursor is None)
         assert sorted(entries, key=str) == sorted(whole, key=str)
-        # At equal times, entries come before claims.
+        # At equal times, other entries come before claims.
         assert [_order(entry) for entry in entries] == sorted(_order(entry) for entry in whole)
 
 

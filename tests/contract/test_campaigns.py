@@ -375,7 +375,7 @@ def test_an_edit_of_the_window_moves_open_packets_once_and_the_newest_edit_wins(
     assert not any(windows.move(packet_id, older) for packet_id in ids)
     assert not windows.move(closing.packet_id, newer)
     assert not windows.move(a_packet().packet_id, newer)
-    # A load, or the write that confirms it, may have read the old end.
+    # Confirm a load that read the old end.
     office.packets.mark_loaded(unloaded)
 
     for packet_id in ids:

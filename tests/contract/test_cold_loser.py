@@ -34,7 +34,7 @@ answer = handler(json.load(sys.stdin), None)
 print(json.dumps([answer, sorted(sys.modules)]))
 """
 
-# The package redis imports asyncio and its asynchronous client: docs/adr/0009.
+# A refused grab must not import these. asyncio is not listed, because the package redis needs it.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
     *("regex", "opencc", "pypinyin", "rapidfuzz", "http.client", "redpacket.platform.aws.client"),

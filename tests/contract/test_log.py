@@ -98,7 +98,7 @@ def test_a_commitment_waits_until_it_has_its_permanent_place(dynamo: Dynamo) -> 
     assert done
     assert log.find_end() == (after, 0)
     assert set(ids) <= set(commitments.list_waiting(1_000))
-    for _ in range(2):  # as the run that appended does, then as a later run does
+    for _ in range(2):  # once as the appending run does, and once as a later run does
         assert log.place([(ids[0], 0)]) == []
     log.note_placed(replace(after, size=2))
     assert log.find_end() == (after, 0)

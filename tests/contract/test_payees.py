@@ -26,7 +26,7 @@ WECHAT = ProviderName.WECHAT
 
 @dataclass
 class Rows:
-    """Adapters under test; *interposed* replaces their client."""
+    """Adapters under test, and their client."""
 
     client: Any
     payees: DynamoPayees

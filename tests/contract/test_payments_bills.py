@@ -1,4 +1,4 @@
-"""Daily statements: they report every movement exactly, or nothing."""
+"""Daily statements: each is read completely and exactly, or not at all."""
 
 import pytest
 

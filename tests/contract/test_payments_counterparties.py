@@ -114,7 +114,7 @@ def _order_body(side: WeChatSide, **changes: Any) -> dict[str, Any]:
 
 def _code(side: WeChatSide, path: str, body: dict[str, Any] | None) -> tuple[int, str]:
     answer = _send(_signed(side, path, body))
-    # A refusal is also signed, because an unsigned one would be an unknown outcome.
+    # The simulator also signs refusals.
     assert "Wechatpay-Signature" in answer.headers
     return answer.status_code, answer.json().get("code", "")
 

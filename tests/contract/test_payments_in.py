@@ -72,7 +72,7 @@ def test_a_number_with_another_content_is_not_executed(side: Side) -> None:
     order = side.order(amount_fen=2_000)
     side.payments_in.order(order)
 
-    # WeChat answers that the number is used; the in-process simulator raises an AssertionError.
+    # Both providers refuse the used number; the in-process simulator raises an AssertionError.
     try:
         again = side.payments_in.order(side.order(number=order.number, amount_fen=3_000))
     except (Unavailable, AssertionError):
@@ -244,7 +244,7 @@ def test_refunds_never_exceed_the_payment(side: Side) -> None:
     side.payments_in.refund(_refund(paid, 1_500))
     too_much = _refund(paid, 501)
 
-    # WeChat Pay does not sign this refusal; the host's wallet does.
+    # Our WeChat adapter takes a refusal for an unknown outcome; a host's wallet returns a failure.
     if side.channel is ProviderName.WECHAT:
         with pytest.raises(Unavailable):
             side.payments_in.refund(too_much)

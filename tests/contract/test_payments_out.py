@@ -81,8 +81,8 @@ def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.payments_out.transfer(order)
 
-    # WeChat Pay answers that the number exists; the host's wallet does not answer. The in-process
-    # simulator raises an AssertionError.
+    # WeChat Pay answers that the number exists; the host's wallet returns an unsigned error. The
+    # in-process simulator raises an AssertionError.
     if isinstance(side, WeChatSide):
         again = side.payments_out.transfer(replace(order, amount_fen=900))
         assert again.state is TransferState.PROCESSING

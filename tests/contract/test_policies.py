@@ -379,7 +379,7 @@ class Handlers:
         assert self.call("transfer", {"Records": records}) == {"batchItemFailures": []}
 
     def _taken(self, *, is_claim: bool) -> list[str]:
-        """Take the messages of one of the two queues, and return them."""
+        """Take the messages of the claim queue or of the notice queue, and return them."""
         sent = self.recorder.messages
         ours = [each for each in sent if "kind" in json.loads(each)]
         taken = [own for own in ours if (json.loads(own)["kind"] == SETTLE) == is_claim]
@@ -932,7 +932,7 @@ def _tell_of_a_campaign(
     _tell_of_winners(handlers, path)
     _tell_of_codes(handlers, plan)
     _tell_of_approvals(handlers, plan)
-    # Send the approved budget, and lower the budget in a second edit.
+    # Edit the campaign again, with the approved budget.
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
     handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)

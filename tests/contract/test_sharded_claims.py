@@ -248,7 +248,7 @@ def test_closing_ends_all_shards_but_keeps_claims(caches: Boards) -> None:
     packet = _loaded(caches)
     owners = {
         user_id: caches.grab(packet, user_id)[1]
-        for user_id in _some(packet, 1, 4)  # One user is in another shard.
+        for user_id in _some(packet, 1, 4)  # One user's share is in another shard.
     }
 
     for _ in range(2):

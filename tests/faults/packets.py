@@ -328,7 +328,7 @@ class PacketSchedule(Schedule):
         if took_ms > SKEW_MAX_MS or self._failed_closes() > failed_before:
             self._doubtful_ends.add(packet_id)
         is_doubtful = packet_id in self._doubtful_ends
-        # If a sweep has closed the packet in the meantime, only the ledger refuses claims.
+        # Once a sweep has closed the packet, the cache may be open: the ledger refuses claims.
         is_closing = self.system.stored(packet).status is PacketStatus.CLOSING
         is_known = not is_closing or self._is_closed_in_cache(packet_id, began_at_ms)
         if not is_doubtful and not is_known:
@@ -434,7 +434,7 @@ class PacketSchedule(Schedule):
                     self.system.pass_time(self.random.randint(1, LIFE_MS // 3))
 
     def _fail_over_a_last_time(self) -> None:
-        """Lose the cache's data once more, in most schedules, before the judgment."""
+        """In most schedules, roll the cache or one of its nodes back once more."""
         memory = self.system.memory
         self._doubt_ends()
         match self.random.choice(("rollback", "node", "nothing")):

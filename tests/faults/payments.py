@@ -716,7 +716,7 @@ class PaymentSchedule(Schedule):
         return self._town_of(process, lambda: None)
 
     def _side_by_side(self, do: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Run all items from the same time, as threads do; nothing else runs in `heal`."""
+        """Run all items as if in threads that start together; nothing else runs in `heal`."""
         clock, done = self.system.clock, []
         begins_ms = ends_ms = clock.at_ms
         for item in items:
@@ -865,7 +865,7 @@ class PaymentSchedule(Schedule):
             self._compare_without_return(town, self.random.choice(returns))
 
     def _is_locked_before(self, day: str, line: Line) -> bool:
-        """Return whether the line's lock is on an earlier day, which reports the missing line."""
+        """Return whether an earlier day has the line's lock, so that day's report has the line."""
         return self.gateway.locks_money and any(
             _is_lock_of(each, line) and day_of(each.moved_at_ms) < day
             for each in self.gateway.locks

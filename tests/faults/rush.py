@@ -35,7 +35,7 @@ LATE_MS = 20 * 60_000
 """I8: milliseconds after the last fault within which everything is settled and closed."""
 
 LEDGER_LATENCY_S = (0.0005, 0.003)
-"""Range of a ledger call's latency in seconds, each way: claims overlap the cache's failures."""
+"""Range of a ledger call's latency in seconds, each way, so that claims overlap cache failures."""
 
 
 class SharedDynamo(FakeDynamo):

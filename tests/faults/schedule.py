@@ -374,7 +374,7 @@ class Schedule:
             self.sleep_ms(self.random.randint(500, 10_000))
 
     def reconcile(self, process: Process) -> None:
-        """Export during all changes, and check that no part of the ledger appears damaged. An
+        """Export while others write, and check that no part of the ledger appears damaged. An
         export and its queries take a third of a second, so only one schedule in RECONCILED_OF makes
         them.
         """

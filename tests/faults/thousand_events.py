@@ -76,8 +76,8 @@ class Town:
             self.run_functions()
 
     def run_functions(self) -> None:
-        """Read the stream, part of it twice, and deliver; a killed function's events are delivered
-        twice.
+        """Read the stream, part of it twice, and deliver; retry the records and messages of killed
+        functions.
         """
         taken = self.events.stream.take()
         self._unread += taken
@@ -120,7 +120,7 @@ class Town:
         return False
 
     def post_once(self) -> int:
-        """Post each event once, like the naive control; return the number of lost events."""
+        """Post each event once, as the naive control does; return the number of lost events."""
         messages = self.events.queue.take(10**9)
         for body in messages:
             delivery = read_delivery(body)

@@ -1,4 +1,4 @@
-"""Operators' lists: every campaign and packet once, page by page, without a scan."""
+"""Operators' lists return every campaign and packet once, page by page, without a scan."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Load model of a stack: if a limit is halved, that limit's line changes."""
+"""Load model of a stack: halving a limit causes refusals only in that limit's row."""
 
 from dataclasses import replace
 

@@ -237,7 +237,7 @@ def test_an_idle_stack_costs_its_fixed_resources() -> None:
     statement = cost.idle_bill(BOOK, replace(dev, sweeps=0))
     assert statement["endpoints"] == pytest.approx(730 * 0.01)
     assert statement["logs"] == 0
-    # Tools for operators, and the public log's signing key.
+    # Fixed costs of the operators' client and dashboard, and of the public log's signing key.
     assert (statement["client"], statement["dashboard"]) == (6, 3)
     assert statement["kms"] > 1
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))

@@ -626,7 +626,7 @@ def test_amounts_have_the_unit_of_the_stack(stack: Stack) -> None:
 
 
 class Logs:
-    """CloudWatch Logs client with one line in each log group, named as in the template."""
+    """CloudWatch Logs client with the given lines, keyed by log groups' names in the template."""
 
     def __init__(self, **lines: dict[str, Any]) -> None:
         self._lines = {f"log of {group}": line for group, line in lines.items()}

@@ -273,7 +273,7 @@ def test_a_cache_of_aws_is_judged_by_its_status(status: str, state: str) -> None
 
 
 class _Group:
-    """CloudFormation and ElastiCache with one group."""
+    """Fake CloudFormation and ElastiCache clients with one replication group."""
 
     def __init__(self, status: str) -> None:
         self._status = status

@@ -304,7 +304,7 @@ def test_listed_returns_and_debts_are_shown_and_a_return_is_resolved(stack: Stac
 
 
 class Aws:
-    """CloudFormation, CloudWatch, Logs and Lambda."""
+    """Fake CloudFormation, CloudWatch, Logs and Lambda clients."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []

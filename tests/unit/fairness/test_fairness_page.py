@@ -1,4 +1,4 @@
-"""Examples of docs/fairness.md and docs/reference/splits.md, recomputed."""
+"""Examples in docs/fairness.md and docs/reference/splits.md, recomputed."""
 
 import re
 from pathlib import Path

@@ -37,7 +37,7 @@ BATCH_MAX = 7
 
 
 class LogSystem(InMemorySystem):
-    """System whose packets are logged."""
+    """System with a public log of its commitments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class LogSystem(InMemorySystem):
         return signed.head
 
     def entries(self) -> list[Commitment]:
-        """Return the entries after checking that their indexes have no gap and produce the head."""
+        """Return the entries, after checking that none is missing and they produce the head."""
         listed = self.log.list_entries(0, 1000)
         assert [index for index, _ in listed] == list(range(len(listed)))
         commitments = [entry for _, entry in listed]
@@ -718,7 +718,7 @@ def test_a_run_interrupted_anywhere_loses_duplicates_and_rewrites_nothing(how: s
 
 
 def test_two_concurrent_runs_give_each_commitment_one_place() -> None:
-    """Run the second run completely at each I/O of the first."""
+    """Make a complete second run at each I/O of the first."""
     assert _each_cut(extend, "between", LogSystem.extend) > 10
 
 

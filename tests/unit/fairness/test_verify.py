@@ -82,7 +82,7 @@ def _packet() -> Answers:
 
 @cache
 def _day() -> Answers:
-    """Return the API's answers about a past day: its proof, ann's draws, the campaign."""
+    """Return the API's answers about a past day: its proof, ann's draws, and the campaign."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):

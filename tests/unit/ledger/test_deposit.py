@@ -1,4 +1,4 @@
-"""Deposits: their limits and their owners."""
+"""Deposits: limits, campaign accounts, lost requests, and cases."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The contract of the Python client."""
+"""The contract from which the Python client is generated."""
 
 import json
 from typing import Any

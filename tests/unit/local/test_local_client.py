@@ -1,4 +1,4 @@
-"""First steps and the demonstration on a busy machine."""
+"""Retries of the local client, which first steps and the demonstration need on a busy machine."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Ports of a stack: no other program can answer on them from their choice to the stack's end."""
+"""Ports of a stack: once chosen, they stay reserved until the stack ends."""
 
 import socket
 import sys

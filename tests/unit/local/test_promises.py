@@ -1,4 +1,4 @@
-"""The check of promises finds broken promises, and long commit subjects since the last release."""
+"""The promise check finds broken promises, and long commit subjects since the last release."""
 
 import json
 import shutil

@@ -716,7 +716,7 @@ LIES: list[dict[str, Any]] = [
     {"day_no": 4},
     {"snapshot_version": 9},
 ]
-"""Outcomes that the test's snapshot does not allow: it has 5 cups, 3 of them a day."""
+"""Outcomes that the test's snapshot does not allow: it has 5 cups, at most 3 per day."""
 
 
 @pytest.mark.parametrize("is_stubborn", [False, True])

@@ -170,7 +170,7 @@ def test_stock_changes_by_deltas_which_add_up(office: Shop) -> None:
 
     more = office.stock(prize, 3)
     less = office.stock(prize, -6)
-    # A retry after a lost answer does not change the stock twice.
+    # A retry after a lost response does not change the stock twice.
     with pytest.raises(errors.VersionConflict):
         office.stock(prize, -6, 2)
 
@@ -241,7 +241,7 @@ def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Sho
 
 
 def test_cash_that_cannot_be_funded_is_refused(office: Shop) -> None:
-    """Its cost exceeds the balance, its amount is missing, or its value is too high."""
+    """The cash costs more than the balance, has no amount, or has too high a value."""
     with pytest.raises(InsufficientFunds):
         office.put(office.cash(101))
     for cash in (office.cash(5, amount_fen=None), office.cash(UNITS_MAX, amount_fen=10**9)):

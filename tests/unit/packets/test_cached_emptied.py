@@ -17,7 +17,7 @@ class CountedClaimCache(FakeShards):
 
 
 class Process:
-    """Process that takes grabs and reads its cache as packets/use_cases/claim_share.py does."""
+    """Process that handles grabs and reads its cache as packets/use_cases/claim_share.py does."""
 
     def __init__(self, claim_cache: FakeShards) -> None:
         self.claim_cache = claim_cache

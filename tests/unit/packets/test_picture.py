@@ -26,7 +26,7 @@ from testing.pictures import (
 )
 
 EXIF_DIRECTORY_AT = 18
-"""Bytes of a segment before its first directory."""
+"""Number of bytes in an EXIF segment before its first directory."""
 SECRET = b"31.2304N 121.4737E"
 JFIF_THUMBNAIL = b"JFXX\0" + SECRET
 PROFILE = jpeg_segment(0xE2, b"ICC_PROFILE\0\1\1colors")

@@ -363,7 +363,7 @@ def test_a_claim_outside_the_chat_of_a_packet_is_not_paid_and_is_reported() -> N
 def test_packets_of_one_sender_that_end_together_are_retried_without_an_error(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their transactions conflict on the sender's count of open packets, which is not a failure."""
+    """The closes conflict on the sender's count of open packets, which is not a failure."""
     packet = system.send(count=1)
     ref = system.grab(packet, "ann").share.ref
     with monkeypatch.context() as patch:

@@ -8,7 +8,7 @@ from testing.in_memory_system import InMemorySystem
 
 
 def a_named_claim(system: InMemorySystem) -> ShareRef:
-    """Let ann grab the only share; return the fields of her message."""
+    """Let ann grab the only share; return the claim that her message names."""
     packet = system.send(count=1, total_fen=100)
     share = system.grab(packet, "ann").share
     system.queue.take_all()

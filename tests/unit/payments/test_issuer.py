@@ -43,7 +43,7 @@ def _tokens(keys: IssuerKeys) -> Rs256Tokens:
 def _read(token: str, published: str) -> dict[str, Any]:
     kid = jwt.get_unverified_header(token)["kid"]
     key = jwt.PyJWKSet.from_json(published)[kid]
-    # The token has the times of the tests' own clock.
+    # The token's times come from the tests' clock, so they are not compared with the real time.
     options: Any = {"verify_exp": False, "verify_iat": False}
     claims: dict[str, Any] = jwt.decode(
         token, key, algorithms=["RS256"], audience="redpacket", issuer=URL, options=options

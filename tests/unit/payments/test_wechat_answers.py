@@ -166,7 +166,7 @@ def test_an_unreadable_answer_is_unknown() -> None:
 def test_only_an_answer_of_the_gateway_itself_proves_absence(
     ask: Callable[[int, Mapping[str, Any]], Any], code: str
 ) -> None:
-    """A proxy can return 404, too."""
+    """A proxy can also return 404."""
     with pytest.raises(Unavailable):
         ask(404, {"code": code})
 

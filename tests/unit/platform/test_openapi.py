@@ -186,7 +186,7 @@ def test_a_route_declares_retry_after_only_if_one_of_its_errors_has_it() -> None
 
     draws = "POST /campaigns/{campaign_id}/draws"
 
-    # Waiting helps while an idempotency key is in use, but a campaign may start at any time.
+    # Waiting helps if an idempotency key is in use; if a campaign is off, no delay is known.
     assert retry_after("POST /packets", "409") == "#/components/headers/OptionalRetryAfter"
     assert retry_after(draws, "409") is None
     assert retry_after(draws, "503") == "#/components/headers/RetryAfter"

@@ -134,7 +134,7 @@ def test_each_refusal_of_a_handler_is_counted_by_its_code(
     lines, failed_count = _written(capsys)
     assert answered == code
     assert [line["outcome"] for line in lines] == [code]
-    # Temporary refusals are not logged as errors, so many of them write no stack traces.
+    # Expected refusals are not logged as errors, so that crowds cause no stack traces.
     is_expected = code in {"packet_emptied", "switched_off", "campaign_not_started"}
     assert (caplog.records == []) is is_expected
     assert failed_count == (0 if is_expected else 1)

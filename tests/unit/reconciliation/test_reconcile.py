@@ -326,7 +326,7 @@ def test_a_claimer_row_without_its_claim_or_of_another_user_is_found(town: InMem
 
 
 def test_an_entry_in_the_book_of_another_user_is_found(town: InMemorySystem) -> None:
-    """In an attacker's book, a claim belongs to another user, and both balances agree with it."""
+    """An attacker moves a claim's entry to another account, and adjusts both balances to it."""
     accounts = town.dynamo.tables["accounts"]
     key = next(key for key in accounts if key[0] == "user:bob" and key[1].startswith("claim#"))
     entry = {**accounts.pop(key), "pk": {"S": "user:eve"}}

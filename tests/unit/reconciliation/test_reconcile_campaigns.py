@@ -128,7 +128,7 @@ def test_a_campaign_that_changed_without_an_edit_is_found(
 
 
 def test_a_row_among_campaign_packets_is_not_treated_as_a_window(fair: Fair) -> None:
-    """The send role can put rows there under any sort key, and windows prove when claims came."""
+    """The send role can put rows among campaign packets, even under a window's sort key."""
     packet = fair.packets[0]
     (claim, *_) = list_shares(fair.system.packets, packet.packet_id)
     after = fair.row("campaigns", campaign_keys.window("fair", 1)) | {
