@@ -151,7 +151,7 @@ def page(kept: Kept) -> str:
         "# Performance",
         "",
         "`make bench` writes this page from `docs/performance.json`. Ratios compare interleaved",
-        "rounds of one run. Absolute figures hold for that machine only.",
+        "rounds of one run. Absolute figures hold only for the machine below.",
         "[capacity.md](capacity.md) applies them to a deployment.",
         "",
         *_places(kept),
