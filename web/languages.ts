@@ -1,5 +1,5 @@
 /**
- * Writes the page's other languages, one module for each folder of languages/, into src/i18n/others/.
+ * Writes the page's other languages, one module per folder of languages/, into src/i18n/others/.
  *
  * A folder has `language.json`, and either `words.json` or an OpenCC dictionary, which `terms.json` corrects.
  * The Chinese texts of the source are the keys.

@@ -188,7 +188,7 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
 
 
 def _upload_people(boss: BrowserUser, folder: Path) -> None:
-    """Upload a list with an invalid line; the console preselects no purpose, but requires one."""
+    """Check that no purpose is preselected, and upload a list with an invalid line."""
     page = boss.page
     file = folder / "people.csv"
     file.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")

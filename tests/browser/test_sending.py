@@ -15,7 +15,7 @@ from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
 COVERS = 10
-"""Number of covers: a plain one, eight from the page, and the user's own."""
+"""Number of cover choices: a plain one, eight from the page, and an upload."""
 PICTURE = ROOT / "docs/gallery.webp"
 JFIF_END = 20
 LYING_PHOTO = """() => {

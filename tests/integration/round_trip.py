@@ -11,7 +11,7 @@ from redpacket_client.models import Claim, Record, SendBody, SentPacket
 
 
 def main(api: str, sender: str, guest: str) -> None:
-    """Print the claimed amount, and the guest's amount and the greeting in the record."""
+    """Print the claimed amount, then the guest's amount and the greeting from the record."""
     order = SendBody(kind="lucky", total_fen=100, count=1)
     sent = send_packet.sync(
         client=AuthenticatedClient(api, sender), body=order, idempotency_key="python"

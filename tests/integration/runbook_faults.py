@@ -34,7 +34,7 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""Functions that cause a page's fault, keyed by page. Pages that need AWS have none."""
+"""Functions that cause a page's fault, keyed by page. Pages with only AWS commands have none."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
@@ -305,7 +305,7 @@ def _a_poison_message_and_a_settled_claim(world: World) -> Iterator[Fault]:
 
 @about("ledger-throttled.md")
 def _claims_that_nobody_settles(world: World) -> Iterator[Fault]:
-    """Stop payouts, because the emulator throttles no table."""
+    """Stop payouts, because the emulator never throttles a table."""
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     with world.paused_payouts():
         world.a_user().grab(packet_id)

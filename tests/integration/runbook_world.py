@@ -28,8 +28,8 @@ class Fault:
     failing: str = ""
     """Comma-separated parts of the command lines that must exit with a nonzero code."""
     repaired: str = ""
-    """Shell command that repairs the other party's system, after the page's checks and before its
-    steps.
+    """Shell command that repairs the other party's system. It runs after the page's checks and
+    before its steps.
     """
 
 

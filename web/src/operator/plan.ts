@@ -243,8 +243,8 @@ export function bodyOf(campaign: Campaign): CampaignBody {
 /**
  * Returns the writes that turn *before*, or no campaign, into the form's campaign with *status*.
  *
- * A new campaign stays a draft until its prizes exist. A running one pauses while the odds of several
- * prizes change. After an interruption, the same form yields the missing writes.
+ * A new campaign stays a draft until its prizes exist. A running one pauses while odds change. After an
+ * interruption, the same form yields the missing writes.
  */
 export function stepsTo(
   before: Campaign | undefined,

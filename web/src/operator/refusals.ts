@@ -11,7 +11,7 @@ import { problemView, View } from "../views/view.ts";
 import { address } from "./pages.ts";
 import { o } from "./words.ts";
 
-/** Milliseconds between polls. The API queries CloudWatch at most once a minute. */
+/** Milliseconds between polls. The API caches the counts for a minute. */
 const EVERY_MS = 60_000;
 const HOURS = [1, 24] as const;
 const STAGES = ["visited", "tried", "won", "credited", "withdrawn"] as const;

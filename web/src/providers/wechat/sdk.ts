@@ -65,7 +65,7 @@ export function jsSdk(client: Client): Promise<Wx> {
 
 async function configure(client: Client, url: string): Promise<Wx> {
   loading ??= load().catch((problem: unknown) => {
-    // Let the next use try again.
+    // Forget the failure, so that the next call tries again.
     loading = undefined;
     throw problem;
   });
