@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CampaignRepository(Protocol):
-    """Repository of campaigns and their packets; lottery and approvals depend on this Protocol."""
+    """Repository of campaigns and their packets. Several contexts depend on this Protocol."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""
@@ -30,7 +30,7 @@ class AudienceCache(Protocol):
         """Return a lock token to load a bucket, or None if another caller holds the lock."""
 
     def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
-        """Store a bucket that was read under the lock; return False if an edit ended the lock."""
+        """Store a bucket that was read under the lock; return False if the lock has ended."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
         """Apply a durable edit to the buckets that are loaded."""

@@ -91,7 +91,7 @@ class PostedCard:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Chat that an operator admitted; *chat_id* is its id at that time.
+    """Chat that an operator admitted; *chat_id* is the id under which it was admitted.
 
     *day_fen* limits the sum of the chat's packets per day. The cards use *language*, zh or en.
     """

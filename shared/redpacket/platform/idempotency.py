@@ -17,7 +17,7 @@ class Request:
     def id_of(self, route: str, digits: int = 32) -> str:
         """Return an id of *digits* hexadecimal digits, the same for every retry on *route*.
 
-        Providers recognize a retry by this id, even if a restore has lost the request's rows.
+        Providers recognize a retried payment by this id, even if a restore lost the request's rows.
         """
         named = f"{route}\n{self.user_id}\n{self.key_hash}".encode()
         return hashlib.sha256(named).hexdigest()[:digits]

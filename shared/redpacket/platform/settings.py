@@ -266,7 +266,7 @@ class Settings:
     log_key_id = Variable("LOG_KEY_ID", str)
     """KMS key that signs the public log's heads."""
     first_link_wait_ms = Variable("FIRST_LINK_WAIT_S", _milliseconds)
-    """Wait before withdrawals after a user's first linked account, set in seconds; 0 in dev."""
+    """Wait between a user's first linked account and withdrawals, set in seconds; 0 in dev."""
     close_grace_ms = Variable("CLOSE_GRACE_S", _milliseconds)
     """Time between closing and refunding a packet, set in seconds: 5 in prod, 1 in dev."""
 

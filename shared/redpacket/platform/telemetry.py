@@ -1,4 +1,4 @@
-"""Structured logs and metrics, which never contain tokens, bodies, greetings or nicknames."""
+"""Structured logs and metrics, which contain no access tokens, bodies, greetings or nicknames."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def audible(text: str) -> str:
 
 
 def find_invisible(text: str) -> str | None:
-    """Return the first character of *text* that is not allowed, or None."""
+    """Return the first invisible character of *text* that is not allowed, or None."""
     hidden = None if _PLAIN.fullmatch(text) else _hidden().search(text)
     return hidden[0] if hidden else None
 

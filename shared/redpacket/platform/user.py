@@ -32,11 +32,11 @@ _KEY_LENGTH_MIN = 32
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user; rows about money hold *user_id* only.
+    """A user, of whom rows about money contain only *user_id*.
 
-    *nickname* and *host_id* come from the token, and are kept in an erasable profile
-    (docs/adr/0019). *claims* come from the token, and are not stored. *chat_id* is the chat in
-    which the user acts, as in `Rules.chat_id`; only calls from that chat's platform set it.
+    *nickname* and *host_id* come from the token or a chat platform, and are kept in an erasable
+    profile (docs/adr/0019). *claims* come from the token, and are not stored. *chat_id* is the chat
+    in which the user acts, as in `Rules.chat_id`; only calls from that chat's platform set it.
     """
 
     user_id: str

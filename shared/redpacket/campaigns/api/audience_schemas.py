@@ -14,7 +14,7 @@ USERS_MAX = 500
 """Maximum users in one call."""
 
 BODY_BYTES_MAX = 72 * 1024
-"""Maximum bytes of a body: the maximum number of users, with the longest ids."""
+"""Maximum bytes of a body, enough for the maximum number of users with the longest ids."""
 
 
 class AudienceBody(StrictBody):

@@ -34,7 +34,7 @@ class CachedCampaigns:
         )
 
     def get(self, campaign_id: str) -> Campaign:
-        """Return a packet's campaign. Raises Unavailable if reads fail and no copy is recent."""
+        """Return a packet's campaign. Raises Unavailable if reads fail and its copy is old."""
         return self._cache.read(
             campaign_id,
             self._get,

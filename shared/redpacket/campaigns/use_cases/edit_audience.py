@@ -89,8 +89,8 @@ def clear_audience(
 ) -> Audience:
     """Remove users until *stop_at_ms* or until the list is empty (size 0).
 
-    Raises CampaignNotFound, Forbidden from *check_cash*, and InvalidRequest while the list decides
-    who may participate.
+    Raises CampaignNotFound, Forbidden from *check_cash*, and InvalidRequest if the list has a mode
+    and the campaign is running.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     is_on = campaign.state(clock.now_ms()) is CampaignState.ON

@@ -1,1 +1,1 @@
-"""HTTP schemas and conversions of chats."""
+"""HTTP API of chats."""

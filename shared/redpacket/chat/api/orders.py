@@ -14,5 +14,5 @@ from redpacket.platform.user import User
 
 
 def chat_order(sender: User, request: Request, fields: Mapping[str, Any]) -> SendOrder:
-    """Return the order for the *fields*, named as in `POST /packets`. Raises InvalidRequest."""
+    """Return the order for the *fields* of a `POST /packets` body. Raises InvalidRequest."""
     return limited(order_of_body(parse(SendBody, dict(fields)), sender, request))

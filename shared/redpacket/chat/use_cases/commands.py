@@ -27,7 +27,7 @@ def command_of(text: str) -> str | None:
 
 
 def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
-    """Return the fields of `POST /packets` for a command, and whether the link may be used.
+    """Return the fields of `POST /packets` for a command, and whether the command has `+link`.
 
     Return None if the amount or share count is missing or malformed, or if `passphrase=` has no
     word or occurs twice.

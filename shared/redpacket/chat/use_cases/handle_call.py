@@ -83,7 +83,7 @@ def handle_call(
     """Handle a platform's call, and return the body of the HTTP 200 response.
 
     A redelivered call has no further effect. Raises SignatureInvalid or InvalidRequest if the call
-    is not from the platform, and ChatBusy or Unavailable if the platform must redeliver a message.
+    is forged or malformed, and ChatBusy or Unavailable if the platform must redeliver a message.
     """
     time_budget.begin(READ_S)
     call = connector.read(headers, body, ports.clock.now_ms())
@@ -142,7 +142,7 @@ class _Talk:
         return answer
 
     def _carry_out(self, message: Message) -> str:
-        """Carry out the message, and return the text for the member, or ""."""
+        """Run the message's command, and return the text for the member, or ""."""
         command = command_of(message.text)
         if not command and not message.answers_message_id:
             return ""
@@ -170,7 +170,7 @@ class _Talk:
         )
 
     def _tell_admission(self, message: Message) -> str:
-        """Return the instructions for admitting the chat, at most once in ten seconds."""
+        """Return the instructions for admitting the chat, at most once every ten seconds."""
         if not self.ports.chats.take_hint(self.name, message.chat_id, self.ports.clock.now_ms()):
             return ""
         language = message.member.language

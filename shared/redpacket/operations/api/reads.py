@@ -18,7 +18,7 @@ from redpacket.platform.http.request import HttpRequest
 Row = TypeVar("Row")
 
 _PEOPLE = {"sender", "user"}
-"""Names of filters whose value is a user."""
+"""Names of the filters that select a user."""
 
 
 def is_known(user_id: str) -> bool:

@@ -18,8 +18,8 @@ HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
 def spend_allowance(approvals_table: str, spent: Allowance | None) -> list[Operation]:
     """Return the writes that count an unapproved move.
 
-    They fail if the operator's move to the same subject, or any move that uses up a limit, was
-    counted concurrently.
+    They fail if another move by the operator to the subject was counted concurrently, or if
+    concurrent moves used up a limit.
     """
     if spent is None:
         return []

@@ -22,7 +22,7 @@ class Switch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SwitchState:
-    """State of a switch with its last change; a switch without changes is on."""
+    """State of a switch with its last change; a switch that was never changed is on."""
 
     switch: Switch
     is_on: bool = True

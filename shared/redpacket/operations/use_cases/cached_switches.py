@@ -21,7 +21,7 @@ _DEFAULTS = SwitchesSeen(frozenset())
 
 
 class CachedSwitches:
-    """Process cache of the switches; *copy* is None without a shared cache."""
+    """Process cache of the switches; *copy* is None in functions without a shared cache."""
 
     def __init__(
         self, *, store: SwitchStore, copy: SwitchCopy | None, clock: Clock, logger: EventLogger
@@ -58,8 +58,8 @@ class CachedSwitches:
                 cached = seen
                 self._cache.keep(_ROW, cached, now_ms)
             else:
-                # Cache a failure from the end of the read, which may take longer than KEPT_MS.
-                # Otherwise this request would read again.
+                # A failed read may take longer than KEPT_MS. Count KEPT_MS from the end of the
+                # read; otherwise, this request would read again.
                 self._cache.keep(_ROW, cached)
         return cached
 

@@ -28,7 +28,7 @@ PASSING = {
     "TransactionConflictException",
     "TransactionInProgressException",
 }
-"""Codes of transient errors, unlike those for failed conditions or missing permissions."""
+"""Codes of transient errors. Failed conditions or missing permissions are not transient."""
 
 TOO_MANY, _SERVER_ERROR = 429, 500
 

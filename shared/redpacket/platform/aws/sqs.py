@@ -1,4 +1,4 @@
-"""Sender that batches SQS messages."""
+"""Client for one SQS queue that sends messages in batches."""
 
 from __future__ import annotations
 

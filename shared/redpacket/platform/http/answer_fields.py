@@ -22,7 +22,7 @@ PrizeImage = Annotated[str, StringConstraints(pattern="^(https://|/pictures/)")]
 """URL, or a path on the origins of the page and the API."""
 AnyFen = Annotated[int, Field(ge=0, le=FEN_MAX)]
 SumFen = Annotated[int, Field(ge=0)]
-"""Total amount of several packets or deposits, without an upper bound."""
+"""Amount without an upper bound, such as a balance or the total of several packets."""
 BalanceFen = Annotated[SumFen, about("Current balance of the account.", 100_000)]
 AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
 EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]

@@ -59,7 +59,7 @@ Operations with a body or a query may also raise InvalidRequest.
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer(Generic[Body]):
-    """Success response; None sends no body, and strings and bytes are sent unchanged.
+    """Success response, empty if *body* is None. Strings and bytes are sent unchanged.
 
     *status* defaults to the operation's first status.
     """

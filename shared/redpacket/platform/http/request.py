@@ -103,7 +103,7 @@ class HttpRequest:
 
 
 class RequestOf(HttpRequest, Generic[Body]):
-    """Request with the type of its body, from the context's schemas."""
+    """Request, typed with the schema of its body."""
 
     __slots__ = ()
 

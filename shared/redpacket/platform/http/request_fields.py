@@ -30,7 +30,7 @@ ADDRESS_GRAPHEMES_MAX = 120
 GREETING_GRAPHEMES_MAX = 50
 THANKS_GRAPHEMES_MAX = 20
 THANKS_BYTES_MAX = 80
-"""Maximum UTF-8 bytes, so that 100 thanks fit in 8 KB, which DynamoDB reads as two units."""
+"""Maximum UTF-8 bytes of a text; a row in DynamoDB has up to 100 texts, or about 8 KB."""
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
 
@@ -114,7 +114,7 @@ HostId = Annotated[
     AfterValidator(_host_id),
     Field(json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"}, examples=["alice"]),
 ]
-"""The host's user id: the subject of the user's token."""
+"""Host id of a user: the subject of the user's token."""
 UserToken = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{24}$"), AfterValidator(_user_token)
 ]

@@ -115,7 +115,7 @@ class Lark:
         if not is_words:
             return None
         words = text(json_object(text(message, "content")), "text")
-        # Lark delivers group messages that mention the bot, with a placeholder for the bot's name.
+        # In a group message that mentions the bot, a placeholder stands for the bot's name.
         words = re.sub(r"\A\s*(@_user_\d+\s*)+", "", words)
         return Message(
             self._member(header, text(part(sender, "sender_id"), "open_id"), sender),

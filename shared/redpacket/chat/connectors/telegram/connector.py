@@ -188,7 +188,7 @@ def _shown(card: Card) -> dict[str, Any]:
     lines = fitting(card.lines, _MESSAGE_MAX - _length(card.title) - 1, _length)
     button = {"text": card.button, "callback_data": card.packet_id} if card.button else None
     link = {"text": link_label(card.link), "url": card.link} if card.link else None
-    # Show the cover's preview above the text, so that an edit can keep the preview.
+    # Show the cover as a link preview above the text, which edits of the text can keep.
     preview = (
         {"url": card.cover_url, "prefer_large_media": True, "show_above_text": True}
         if card.cover_url
