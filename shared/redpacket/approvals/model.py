@@ -42,7 +42,7 @@ class ApprovalKind(StrEnum):
     PRIZE = "prize"
     STOCK = "stock"
     CAMPAIGN_MONEY = "campaign_money"
-    # Kind of a row that cannot be verified: altered, forged, or written before 1.0.
+    # Kind of a row that cannot be verified: altered, forged, or written by an earlier release.
     UNREADABLE = "unreadable"
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Containers:
-    """One container for each context; a container's fields name the containers that it needs."""
+    """All containers, by module name; a container's fields name the containers that it needs."""
 
     platform: Platform
     operations: OperationsContainer

@@ -1,4 +1,4 @@
-"""Container for edits of campaigns and prizes."""
+"""Container for preheats, approvals, and edits of campaigns, prizes, audiences and winners."""
 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -52,7 +52,7 @@ class EditingContainer(Container):
 
     @cached_property
     def edited_campaigns(self) -> DynamoEditedCampaigns:
-        """Repository for the function that edits campaigns."""
+        """Repository for the functions that edit campaigns."""
         return DynamoEditedCampaigns(self.dynamo, self.platform.new_seed, self.platform.seeds)
 
     @cached_property

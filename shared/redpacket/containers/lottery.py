@@ -1,4 +1,4 @@
-"""Container for draws, helps and winners."""
+"""Container for draws, prizes, helps and rains."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class OperationsContainer(Container):
 
     @cached_property
     def switches(self) -> CachedSwitches:
-        """Switches, cached in this process and in the cache that all functions share."""
+        """Switches, cached in this process and in the shared cache."""
         from redpacket.operations.redis.switches import RedisSwitches
 
         return self._switches(RedisSwitches(self.platform.cache_client, self._texts))

@@ -1,4 +1,4 @@
-"""Container for operators' tasks: deposits, switches, lists, approvals and erasures."""
+"""Container for operators' tasks, such as deposits, switches, lists and erasures."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial

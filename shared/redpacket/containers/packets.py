@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redpacket.packets.use_cases.settle_claims import SettlePorts
 
 _ORDER_TIMEOUT_S = 8
-"""Seconds to wait for a cold start and the provider; later, the sender polls the payment."""
+"""Seconds to wait for a cold start and the provider; after that, the sender polls the payment."""
 
 
 @dataclass(eq=False)
@@ -124,7 +124,7 @@ class PacketsContainer(Container):
 
     @cached_property
     def phrases(self) -> ports.Phrases:
-        """Passphrase comparison; its libraries are in a layer that only grab and lottery have."""
+        """Passphrase comparison; only grab, lottery and chat have the layer with its libraries."""
         from redpacket.packets import pinyin
 
         return pinyin

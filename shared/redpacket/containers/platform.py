@@ -120,7 +120,7 @@ class Platform:
 
     @cached_property
     def http_client(self) -> Callable[..., HttpClient]:
-        """Constructor for HTTP clients; only a configured simulator allows private addresses."""
+        """Constructor for HTTP clients; they reach private addresses only if a simulator is set."""
         from redpacket.platform.ssrf_safe_http import HttpClient
 
         return partial(HttpClient, allows_private=bool(self.settings.simulator_url))

@@ -1,4 +1,4 @@
-"""Container for profiles and host ids."""
+"""Container for profiles, host ids and notices."""
 
 from __future__ import annotations
 

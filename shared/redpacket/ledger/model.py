@@ -32,7 +32,7 @@ class TransferKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One movement of money; *transfer_id* is deterministic, so posting it again has no effect.
+    """One movement of money; *transfer_id* is deterministic, so a second posting fails.
 
     Accounts sort entries by *placed_at_ms*, the time of the claim for settled claims, or by *at_ms*
     if *placed_at_ms* is 0. Only a send has a *commitment*.
@@ -71,7 +71,7 @@ class Entry:
 class Receipt:
     """Proof that a share's money left its packet once, independent of the share's row.
 
-    The settlement or refund writes the receipt to a table that the public functions cannot write.
+    The settlement or refund writes the receipt under a key that the public functions cannot write.
     *account* received the money.
     """
 

@@ -13,7 +13,7 @@ class ProviderName(StrEnum):
 
     The API and stored rows contain the name. The class implements `ports.Provider`; a container
     imports it when the process first needs a provider. The `api` module in the provider's folder
-    has its routes, and the `answers` module has its fields in shared answers.
+    has its routes, and the `answers` module has its fields in shared responses.
     """
 
     HOST = "host", "redpacket.payments.providers.host_wallet.setup:HostWallet"

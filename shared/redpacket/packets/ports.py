@@ -95,7 +95,7 @@ class ClaimCache(Protocol):
         """Remove a share number from a user, and offer the number to others again."""
 
     def close(self, packet_id: str) -> None:
-        """Answer "expired" from now on, except to users who own a share."""
+        """Refuse grabs as expired from now on, except by users who own a share."""
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return all share owners of an emptied unsharded packet, or None for any other packet."""
@@ -116,7 +116,7 @@ class ShardCache(ClaimCache, Protocol):
         is_new: bool = False,
         is_whole: bool = True,
     ) -> None:
-        """Load a shard or an unsharded packet; refusals are certain only if it *is_whole*."""
+        """Load a shard or an unsharded packet; unless *is_whole*, refusals are uncertain."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
         """Store numbers for users who have none in this shard, even if the shard is not loaded."""
@@ -247,7 +247,7 @@ class Ledger(Protocol):
         """Return an account's balance, or 0 for an account without entries."""
 
     def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
-        """Set an UNPAID packet to CANCELLED; return False if a payment was credited first."""
+        """Set an UNPAID packet to CANCELLED; return False if it is no longer UNPAID."""
 
     def list_entries(
         self, account: str, cursor: str | None, limit: int
@@ -304,7 +304,7 @@ class Pictures(Protocol):
     def put(
         self, picture_id: str, picture: Picture, owner_id: str, *, is_kept: bool = False
     ) -> None:
-        """Store a new picture of a user."""
+        """Store a picture that a user uploaded; unless *is_kept*, it is deleted after a day."""
 
     def find(self, picture_id: str) -> Picture | None:
         """Return a picture, or None if it never existed or was removed."""

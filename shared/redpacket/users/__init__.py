@@ -1,1 +1,1 @@
-"""Users: profiles and display names."""
+"""Users: profiles, display names and notices."""

@@ -24,7 +24,7 @@ ApprovalState = Annotated[ApprovalStatus, about("`expired` after 72 hours withou
 
 
 class AwaitingApproval(TypedDict):
-    """The amount exceeds the operator's daily limit, so another operator must approve."""
+    """Another operator must approve the change, in most cases because it exceeds a daily limit."""
 
     approval_id: ApprovalId
     status: ApprovalState
@@ -39,7 +39,7 @@ class ListedApproval(NamedSubject):
     operator: Annotated[OperatorName, about("Operator who requested the change, as in `asked_by`.")]
     asked_by: OperatorName
     payee: Annotated[
-        UserToken | None, about("User who receives the money; null for other changes.")
+        UserToken | None, about("User who receives the money; null if the change pays no user.")
     ]
     payee_user: HostId
     summary: Summary

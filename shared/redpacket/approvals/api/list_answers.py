@@ -24,7 +24,7 @@ class ActionChange(TypedDict):
     after: Annotated[str | None, about("Null if the field has no value.", "1000000")]
 
 
-Nickname = Annotated[str | None, about("Nickname that the user chose; null without one.", "安")]
+Nickname = Annotated[str | None, about("The user's nickname, or null.", "安")]
 
 
 class OperatorName(TypedDict):
@@ -106,8 +106,8 @@ class ListedPacket(TypedDict):
     packet_id: Annotated[
         fields.PacketId | None,
         about(
-            "Null while the packet can be claimed, except for `admin`, and for `operate` if a "
-            "campaign pays."
+            "Null while the packet is unpaid or open, except for `admin`, for `operate` if a "
+            "campaign pays, and in a lookup by `packet`."
         ),
     ]
     packet_ref: Annotated[

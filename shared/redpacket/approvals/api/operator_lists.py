@@ -70,8 +70,8 @@ list_limit_of = integer(
 subject_of = matching(
     "subject",
     SUBJECT,
-    "Changed subject: `campaign:` with an id, `user:` with a token, `switch:` or `limit:` with a "
-    "name. `reads` lists reads of personal data, which the list without a subject omits.",
+    "Subject of the actions: `campaign:`, `user:`, `switch:`, `limit:`, `webhook:` or `chat:` with "
+    "an id or name, or `ledger`. `reads` lists reads of personal data, omitted by default.",
 )
 of_campaign = matching("campaign_id", CAMPAIGN_ID.pattern, "Only packets of this campaign.")
 of_prize = matching("prize_id", PRIZE_ID.pattern, "Only winners of this prize.")
@@ -87,7 +87,7 @@ def winner_cursor_of(text: str) -> tuple[str, int]:
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")
 def unit_of(text: str) -> tuple[str, int]:
-    """Won unit: its prize and number."""
+    """Prize and number of the won unit."""
     if not re.fullmatch(UNIT, text):
         raise CampaignNotFound
     return _unit(text)
@@ -150,7 +150,7 @@ def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
 
 
 def packet_row(packet: Packet, users: UsersById, *, has_id: bool) -> lists.ListedPacket:
-    """Return a packet's row; omit the id of a claimable packet unless *has_id* is true."""
+    """Return a packet's row; omit an unpaid or open packet's id unless *has_id* is true."""
     end, sender = packet.end, packet.sender.user_id
     may_show = has_id or status_of(packet) not in {PacketStatus.UNPAID, PacketStatus.OPEN}
     return {

@@ -26,7 +26,7 @@ _PEOPLE = {"from", "to"}
 """Names of changed fields that contain user ids."""
 
 _ID_LENGTH_MAX = 128
-"""Maximum length of an id to look up; a longer key would fail the lookup for the whole page."""
+"""Maximum length of an id to look up; an overlong key would fail the whole page's lookup."""
 
 _SENTENCES = {
     ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}{purpose}",
@@ -66,7 +66,7 @@ _SENTENCES = {
 }
 
 _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
-"""Part of the sentence about a packet; older rows lack this field."""
+"""Part of the sentence about a packet, by `has_passphrase`, which older rows lack."""
 
 _ASKED = {
     ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}{purpose}",
@@ -106,7 +106,7 @@ def nickname(user_id: str, users: UsersById) -> str | None:
 
 
 def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
-    """Return the ids of all users in *actions* that are short enough to look up."""
+    """Return the ids of the users in *actions*, except ids that are too long to look up."""
     subjects = [action.subject.removeprefix(_USER) for action in actions if _USER in action.subject]
     changes = [change for action in actions for change in action.changes]
     named_there = [change.after or "" for change in changes if change.field in _PEOPLE]

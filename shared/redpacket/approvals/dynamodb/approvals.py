@@ -1,6 +1,6 @@
 """Repository of approvals and of operators' allowances, in ApprovalsTable.
 
-An approval's id is a keyed hash of the request, so a later change of the row is detected. The
+An approval's id is a keyed hash of the request, so a later change of the request is detected. The
 table's stream also reports changed rows.
 """
 
@@ -188,7 +188,7 @@ class DynamoApprovals:
     def _approval_of(self, row: dict[str, Any]) -> Approval:
         """Parse a row; return a bad one as UNREADABLE, so that it does not hide the others.
 
-        Ids from releases before 1.0 prove nothing, so rows with such ids are read only if decided.
+        Ids from earlier releases prove nothing, so rows with such ids are read only if decided.
         """
         approval_id = str(row["pk"]).removeprefix(operator_keys.APPROVAL_PREFIX)
         is_verified = False

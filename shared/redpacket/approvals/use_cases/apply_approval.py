@@ -25,8 +25,8 @@ def apply_approval(
 ) -> None:
     """Apply *approval* for the operator who requested it.
 
-    Each use case computes the move again, and raises NotAsApproved if the approver saw another
-    move. Raises the use case's errors, such as VersionConflict.
+    Each use case computes the change again, and raises NotAsApproved if it differs from what the
+    approver saw. Raises the use case's errors, such as VersionConflict.
     """
     change = approval.change
     shown = Approved(approval.subject, approval.amount_fen, approval.changes)

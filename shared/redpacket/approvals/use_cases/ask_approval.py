@@ -1,4 +1,4 @@
-"""Approval requests for changes above an operator's daily limit."""
+"""Approval requests for changes that an operator may not make alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ask_approval(
     approvals: DynamoApprovals,
     clock: Clock,
 ) -> Approval:
-    """Return the pending approval of this change. Raises IdempotencyKeyReused.
+    """Request an approval, or return the existing one. Raises IdempotencyKeyReused.
 
     A repeated idempotency key returns the first approval. A PUT may be requested again after a
     rejection or expiry. Raises Unavailable after 20 rejected or expired requests.

@@ -29,7 +29,7 @@ class DecidePorts:
 
 
 def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
-    """Approve and apply a change; a retry by any operator completes an interrupted application.
+    """Approve and apply a change; a retry, even by another approver, completes the application.
 
     Raises ApprovalNotFound, FourEyesNeeded, NotAsApproved, VersionConflict, and errors of *apply*.
     """

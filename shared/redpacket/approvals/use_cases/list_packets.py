@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _CLAIMS_PER_READ = 500
 _READS = 20
-"""Maximum reads for one page of sharers: 10,000 claims."""
+"""Maximum reads for one page of sharers: 10,000 shares, claimed or refunded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def list_packets(
     *,
     ports: ListPorts,
 ) -> tuple[list[Packet], str | None]:
-    """Return packets and the next cursor; a page filtered by status may be short.
+    """Return packets and the next cursor; a filtered page may be short.
 
     Without a campaign or sender, list packets that have not ended. Raises InvalidRequest.
     """
@@ -98,7 +98,7 @@ def find_packet(packet_id: str, *, ports: ListPorts) -> Packet:
 def list_claims(
     packet_id: str, after_no: int, limit: int, *, ports: ListPorts
 ) -> tuple[list[Share], int | None]:
-    """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
+    """Return a page of claims, and the next *after_no*. Raises PacketNotFound."""
     find_packet(packet_id, ports=ports)
     shares, more = ports.packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.status is ShareStatus.CLAIMED], more

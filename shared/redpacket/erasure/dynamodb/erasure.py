@@ -1,4 +1,4 @@
-"""Erasure of personal attributes (docs/explanation/privacy.md). The role may write only these."""
+"""Erasure of personal attributes (docs/explanation/privacy.md). The role can't move money."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DynamoErasure:
                 raise Contended
 
     def erase_outside(self, rows: OutsideRows) -> None:
-        """Remove account names from ended payments, withdrawals and consents."""
+        """Remove account data from ended payments, withdrawals and consents."""
         self._in_parallel(
             self._dynamo.write,
             [
@@ -84,7 +84,7 @@ class DynamoErasure:
         )
 
     def erase_audiences(self, user_id: str) -> None:
-        """Remove the user from all audience lists, and delete the host's decision on the user."""
+        """Remove the user from all audience lists, and delete the risk decision on the user."""
         campaign_ids = [
             str(row["pk"]).partition("#")[2]
             for row in self._dynamo.query(

@@ -56,10 +56,10 @@ class DynamoHoldings:
     def unmark(self, user_id: str, sent_counts: Mapping[str, int], action: Action) -> bool:
         """Remove an empty account's campaign mark, if there is one, and log *action*.
 
-        Return False if the account has money, or if its yearly counters of sent packets are no
+        Return False if a marked account has money, or if its yearly counters of sent packets are no
         longer *sent_counts*.
         """
-        # A send after the caller's reads may have created the counter of another year.
+        # A send after the caller's reads may have created a counter that *sent_counts* lacks.
         years = {year_of(action.at_ms + shift_ms) for shift_ms in (-_MINUTE_MS, _MINUTE_MS)}
         absent = {f"sent_count_{year}" for year in years} - sent_counts.keys()
         conditions = [

@@ -82,7 +82,7 @@ def _check_empty(
 def check_settled(
     user_id: str, holdings: DynamoHoldings
 ) -> tuple[Standing, list[Packet], list[ShareRef]]:
-    """Return a user's standing, packets and claims if no packet can still pay the user.
+    """Return the standing, packets and claims of a user without money, debt or open packets.
 
     Raises AccountNotEmpty, Unavailable.
     """

@@ -21,7 +21,7 @@ _LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
 
 
 class BookPages:
-    """Paged reader of entries and receipts."""
+    """Reader of entries, received shares and receipts."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo

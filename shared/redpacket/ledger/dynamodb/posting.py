@@ -93,7 +93,7 @@ def change_balance(
     *,
     is_for_campaigns: bool = False,
 ) -> Operation:
-    """Return the update of an account's balance; *at_most_fen* limits the balance before it."""
+    """Return the update of an account's balance; *at_most_fen* limits the old balance."""
     fen = sum(
         transfer.amount_fen if transfer.credit == account else -transfer.amount_fen
         for transfer in transfers

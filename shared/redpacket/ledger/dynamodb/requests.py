@@ -67,7 +67,7 @@ def transact_request(
 
 
 def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str | None:
-    """Return the request's result, or None if there is none. Raises IdempotencyKeyReused."""
+    """Return the earlier result of a request, or None. Raises IdempotencyKeyReused."""
     for each, key in _places(dynamo, table, route, request):
         if before := dynamo.get(each, key):
             return _result_of(before, request)

@@ -1,4 +1,4 @@
-"""Packet field types that several answers share, with bounds, descriptions and examples."""
+"""Packet field types that several responses share, with bounds, descriptions and examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
     about(
         "Milliseconds from the packet's start or payment, whichever is later, to the last claim. "
-        "Null while shares remain. With more than 100 shares, null until the last claim is "
+        "Null while shares remain. With more than 100 shares, null until all claims are "
         "settled.",
         None,
     ),
@@ -69,7 +69,7 @@ IsLuckiest = Annotated[
 ]
 GivenThanks = Annotated[
     common.Word | None,
-    about("Emoji with which the claimer thanked the sender; null without an emoji.", None),
+    about("Emoji with which the claimer thanked the sender, or null.", None),
 ]
 ThanksText = Annotated[
     str | None,

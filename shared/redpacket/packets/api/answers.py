@@ -44,7 +44,7 @@ class ShownPerson(PublicPerson):
 
 
 class Me(ShownPerson):
-    """The caller and their balance."""
+    """The caller, with the balance and the number of unread notices."""
 
     balance_fen: common.BalanceFen
     unread_notices: common.Unread
@@ -89,7 +89,7 @@ class UploadedPicture(TypedDict):
     cover_url: Annotated[
         str,
         about(
-            "Path to use as a packet's `cover_url` or a prize's `image_url`.",
+            "Path to use as a packet's `cover_url`, a prize's `image_url` or an `avatar_url`.",
             "/pictures/Yb1pWk0Qm5tT3sUeNfX9_g",
         ),
     ]
@@ -126,7 +126,7 @@ class ShownRound(RainRound):
         list[OnPodium],
         about(
             "Best claims from all packets in the round, best first. Empty before the end of the "
-            "round, and while `amounts_shown` hides amounts. A round with more than 200,000 "
+            "round; later, `amounts_shown` hides none of them. A round with more than 200,000 "
             "shares may have no podium.",
             max_length=PODIUM_MAX,
         ),
@@ -154,7 +154,7 @@ class SentPacket(TypedDict):
     packet_id: fields.PacketId
     status: Annotated[
         Literal["open", "unpaid"],
-        about("`unpaid` until the payment succeeds, if `pay_with` names a provider."),
+        about("Status after the send: `unpaid` if `pay_with` names a provider."),
     ]
     kind: fields.PacketKind
     split: fields.PacketSplit
@@ -181,7 +181,7 @@ class SentPacket(TypedDict):
 
 
 class ShownThanks(TypedDict):
-    """Thanks from a claimer; the fields are null without thanks."""
+    """Thanks from a claimer; each field may be null."""
 
     thanks: fields.GivenThanks
     thanks_text: fields.ThanksText
@@ -211,7 +211,7 @@ class Taken(ShownPerson, ShownThanks):
 
 
 class ShownClaim(Taken):
-    """A claim as shown to anyone."""
+    """A claim as shown to signed-in users."""
 
     amount_fen: fields.ShownFen
 
@@ -235,7 +235,7 @@ SeenCount = Annotated[
 
 
 class Record(TypedDict):
-    """A packet, with a page of its claims, sorted by shard (if there are several) and number.
+    """A packet, with a page of its claims, sorted by partition (if sharded) and number.
 
     A page may have fewer claims than `limit` even if more pages follow.
     """
@@ -269,7 +269,7 @@ class Record(TypedDict):
     emptied_in_ms: fields.EmptiedInMs
     closed_at_ms: Annotated[
         common.AtMs | None,
-        about("Time when an expired packet was closed; null for an emptied packet.", None),
+        about("Time when the packet was closed or canceled; null for an emptied packet.", None),
     ]
     luckiest: Annotated[
         ShownClaim | None,
@@ -401,7 +401,7 @@ class Transfer(TypedDict):
 
     transfer_id: Annotated[
         common.Word,
-        about("The transfer's id in the ledger.", f"settle#{fields.SOME_PACKET_ID}#3"),
+        about("The transfer's id in the ledger.", f"settle:{fields.SOME_PACKET_ID}:3"),
     ]
     kind: TransferKind
     amount_fen: Annotated[
@@ -409,7 +409,7 @@ class Transfer(TypedDict):
         about("Positive for a credit, negative for a debit.", 888, ge=-FEN_MAX, le=FEN_MAX),
     ]
     counterparty: Annotated[
-        common.Word, about("The other side of the transfer.", fields.SOME_PACKET_ID)
+        common.Word, about("The other side of the transfer.", f"packet:{fields.SOME_PACKET_ID}")
     ]
     at_ms: common.AtMs
 

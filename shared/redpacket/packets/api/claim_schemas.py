@@ -15,8 +15,8 @@ Emoji: TypeAlias = Literal["🙏", "❤️", "🎉", "👍", "👏", "🌹", "�
 Via = Annotated[
     str | None,
     about(
-        "User token of the user whose link led here, from `?via=` in the shared link. A new claim "
-        "stores it. The caller's own token and forged tokens are ignored.",
+        "User token of the user who shared the link, from `?via=` in the link. A new claim stores "
+        "the token. The caller's own token and forged tokens are ignored.",
     ),
 ]
 

@@ -46,5 +46,5 @@ def thanked_view(packet_id: str, share_no: int, thanks: Thanks) -> packets.Thank
 
 
 def payout_of(share: Share) -> Literal["queued", "settled"]:
-    """Return whether the share's amount is in the claimer's balance."""
+    """Return "settled" once the claimer was credited, otherwise "queued"."""
     return "queued" if share.settled_at_ms is None else "settled"

@@ -101,7 +101,7 @@ def _check_duties(request: RequestOf[SendBody], body: SendBody) -> None:
     if body.campaign_id is not None:
         request.require_scope(OPERATORS)
         if body.recipients:
-            # Only the treasury may send money to chosen users.
+            # Only the treasury may send campaign money to chosen users.
             request.require_scope(TREASURERS)
     elif body.pay_with == "balance":
         refuse_operators(request)
@@ -120,7 +120,7 @@ _ADVICE = "Send more, smaller shares, or deposit the money: another operator can
 
 
 _FEW_SHARES = 9
-"""Maximum shares for which a treasury packet counts toward the limit: it could favor few users."""
+"""Maximum shares for which a treasury packet counts toward the limit: it may favor a few users."""
 
 
 def spend_of(

@@ -28,8 +28,8 @@ def settle_batch(
     """Settle the claims of *records*; return SQS's partial batch response.
 
     Unlike Powertools' processor, this function handles several records in one transaction. A
-    malformed record fails alone and goes to the DLQ after five receives. Other errors propagate,
-    and SQS redelivers the whole batch.
+    malformed record or failed claim fails alone, and goes to the DLQ after five receives. Other
+    errors propagate, and SQS redelivers the whole batch.
     """
     named: dict[str, ShareRef] = {}
     asked_for: list[str] = []

@@ -89,7 +89,7 @@ class SendBody(StrictBody):
         PayWith,
         about(
             "`balance` pays from the sender's account. Otherwise the packet is `unpaid` until its "
-            "payment arrives, and `cancelled` after 15 minutes."
+            "payment arrives, and `cancelled` if none arrives within 15 minutes."
         ),
     ] = "balance"
     pay_method: PaymentMethod = "native"
@@ -141,7 +141,7 @@ class SendBody(StrictBody):
         about(
             "URL of a cover image on one of the deployment's `CoverHosts`, or the path of one of "
             "the page's own covers or of a picture that the sender uploaded. Responses contain "
-            "its URL."
+            "the full URL."
         ),
     ] = None
 

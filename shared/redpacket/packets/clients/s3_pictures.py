@@ -75,7 +75,7 @@ class S3Pictures:
         )
 
     def _call(self, operation: str, **arguments: object) -> dict[str, Any] | None:
-        """Return S3's answer, or None if the object does not exist. Raises Unavailable."""
+        """Return S3's response, or None if the object does not exist. Raises Unavailable."""
         with translated("the bucket of pictures"):
             call = getattr(self._s3, operation)
             try:

@@ -52,7 +52,7 @@ class DynamoClaims:
         return self._dynamo.attempt(writes) or RecordStatus.RECORDED
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
-        """Return the number of a user's shares in a campaign."""
+        """Return the number of shares that a user claimed in a campaign."""
         row = self._dynamo.get(self._quotas, keys.claim_count(campaign_id, user_id))
         return int(row["claim_count"]) if row else 0
 

@@ -1,4 +1,4 @@
-"""Transaction that debits a packet's sender."""
+"""Transaction that stores a new packet and, unless it is unpaid, funds it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from redpacket.platform.user import User
 
 
 def packet_row(packet: Packet) -> dict[str, Value]:
-    """Return the row of a new packet, marked as not loaded."""
+    """Return the row of a new packet. Only a prize packet is marked as loaded."""
     row: dict[str, Value] = {
         **keys.packet(packet.packet_id),
         "packet_id": packet.packet_id,

@@ -79,7 +79,7 @@ class DynamoPackets(DynamoShares):
         )
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Set an expired packet to CLOSING, and last in the sweep's list, unless it is CLOSED."""
+        """Set an expired packet to CLOSING, and move it to its list's end, unless it is CLOSED."""
         row = self._dynamo.change(self._closing(packet, now_ms, IS_DUE))
         closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
         if closing is None:

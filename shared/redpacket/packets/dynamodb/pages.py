@@ -23,11 +23,11 @@ CLAIMS_PER_PAGE = 50
 """Claims per stored page of about 2.2 KB; one read unit returns any 100 consecutive claims."""
 
 _PARTITIONS_PER_PAGE = 2
-"""Maximum partitions to read for one page; each partition costs half a read unit."""
+"""Maximum partitions to read for one page; each costs at least half a read unit."""
 
 
 class DynamoPages:
-    """Eventually consistent reads for record pages, which never read all shares of a packet."""
+    """Repository of final pages and running sums, with eventually consistent reads."""
 
     def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
@@ -134,7 +134,7 @@ def _unpacked(packet_id: str, row: dict[str, Any]) -> list[Share]:
             amount_fen=amount_fen,
             decided_at_ms=at_ms,
             claimer=User(user_id),
-            # Every claim on a final page is settled; only the account's entry has the exact time.
+            # Every claim on a final page is settled, but the page does not store the time.
             settled_at_ms=at_ms,
         )
         for share_no, amount_fen, at_ms, user_id in zip(*columns, strict=True)

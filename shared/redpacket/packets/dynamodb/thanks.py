@@ -1,7 +1,7 @@
 """Repository of thanks in QuotasTable, because grab functions must not write packets.
 
-One row has the marks (emoji) of 800 shares, and another row has the texts of 100 shares. The second
-row is read only for marks that announce a text.
+One row has the marks (emoji) of up to 800 shares, and another has the texts of up to 100 shares.
+A row of texts is read only if a mark announces a text.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _KeyOf = Callable[[str, int], dict[str, str]]
 
 
 def _name(ref: ShareRef) -> str:
-    """Return the name of a share's attribute in its packet's rows."""
+    """Return the name of a share's attribute in rows of thanks."""
     return f"share_{ref.share_no}"
 
 

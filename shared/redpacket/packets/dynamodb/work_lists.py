@@ -41,7 +41,7 @@ class DynamoWorkLists:
         self.windows = DynamoWindows(dynamo)
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
-        """Return ids of packets sent before *until_ms* that may not be loaded into the cache."""
+        """Return ids of packets sent before *until_ms* that are not marked as loaded."""
         return self._packet_ids("load", until_ms, limit)
 
     def list_unpaid(self, until_ms: int, limit: int) -> list[str]:

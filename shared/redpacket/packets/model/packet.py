@@ -82,11 +82,11 @@ class Rules:
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether a claim needs more than the link."""
+        """Whether only listed recipients or members of a chat may claim."""
         return bool(self.recipients) or self.chat_id is not None
 
     def admits(self, user: User) -> bool:
-        """Return whether the user may claim a share in the chat or page where they act."""
+        """Return whether the user is invited, and acts in the packet's chat if it has one."""
         is_invited = not self.recipients or user.user_id in self.recipients
         return is_invited and self.chat_id in {None, user.chat_id}
 
@@ -100,7 +100,8 @@ class Rules:
 class PacketEnd:
     """Final sums of a packet or shard after every share is decided and every claim settled.
 
-    *luckiest* is the largest of two or more claims; *last_claimed_at_ms* is 0 without claims.
+    *luckiest* is the largest claim, but None for a packet with only one. *last_claimed_at_ms* is 0
+    if there are no claims.
     """
 
     claimed_count: int = 0
@@ -119,9 +120,8 @@ class Packet:
     *sent_ends_at_ms* is the original end of a packet that ended early; retries of the send return
     it. *closing_step* counts finished closing steps (model/closing.py::recovery_point). In the
     shard of the next step, shares up to *closing_no* are decided. A packet funded by *payment_id*
-    starts at *paid_at_ms* or later. *pay_channel* and *pay_method* are values from
-    payments/model/provider.py, which grabs don't import. *has_card* means that a chat shows the
-    packet's state.
+    starts at *paid_at_ms* or later. *pay_channel* is a ProviderName, and *pay_method* a PayMethod
+    (payments/model/provider.py). *has_card* means that a chat shows the packet's state.
     """
 
     packet_id: str
@@ -201,7 +201,7 @@ def shard_count(packet_id: str) -> int:
 
 
 def shard_of_share(packet_id: str, share_no: int) -> int:
-    """Return the shard of a share. The next share is in the next shard, so all empty evenly."""
+    """Return the shard of a share. Consecutive shares alternate, so all shards empty evenly."""
     return (share_no - 1) % shard_count(packet_id)
 
 

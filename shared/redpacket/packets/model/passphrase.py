@@ -19,7 +19,7 @@ _DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
 
 
 def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> bool:
-    """Return whether *entered* equals *phrase*, regardless of script, digits and punctuation.
+    """Return whether *entered* equals *phrase*, regardless of script, digit style and punctuation.
 
     Every guess is converted with *simplified*, so that right and wrong guesses take the same time.
     """

@@ -16,7 +16,7 @@ def claim_cache(packet_id: str) -> str:
 
 
 def admitted(packet_id: str) -> str:
-    """Return the key of the users admitted to a two-step packet, by the end of the admission."""
+    """Return the key of the users admitted to a two-step packet, sorted by the admission's end."""
     return f"{claim_cache(packet_id)}:admitted"
 
 

@@ -34,7 +34,7 @@ def _shuffle(amounts: array[int], words: Iterator[int]) -> None:
 
 
 def _double_mean(units: Units, words: Iterator[int]) -> array[int]:
-    """Draw each share from 0 to twice the remainder's mean (二倍均值), rounded down.
+    """Draw each share's extra over the minimum, up to twice the mean (二倍均值), rounded down.
 
     The rounding slightly favors the last shares. The shuffle then removes this bias.
     """

@@ -35,7 +35,7 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Everything that decides a packet's amounts; immutable once the packet is funded.
+    """Everything that decides a packet's amounts; fixed when the packet is created.
 
     *seed* is secret until the packet has ended. The commitment hashes `str(terms)`. Rows and caches
     hold `stored`, with *sealed* in place of *seed* (packets/model/seed_keys.py).

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def chosen_fen(order: SendOrder) -> int:
     """Return the amount that a campaign packet can pay to chosen users; 0 for a user's packet.
 
-    Recipients can get everything. Without recipients, the amount is the largest share, because an
-    operator can give the id to one user and end the packet before others claim.
+    Recipients can get everything. Without recipients, the amount is the largest possible share,
+    because an operator can give the id to one user and end the packet before others claim.
     """
     if not order.campaign:
         return 0

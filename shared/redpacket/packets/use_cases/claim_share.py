@@ -40,7 +40,7 @@ Admitted_co = TypeVar("Admitted_co", covariant=True)
 """Type of the admission that a gate returns instead of a share; an open has none."""
 
 _LOOK_LIFE_MS = 30_000
-"""Milliseconds after a failover within which owners of an emptied packet are found again (I5)."""
+"""Minimum milliseconds between reloads of an emptied packet's owners after a failover (I5)."""
 
 _REFUSALS: dict[GrabStatus, type[Rejected]] = {
     GrabStatus.PACKET_EMPTIED: PacketEmptied,
@@ -188,7 +188,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         rules = _find_rules(self.packet_id, self.ports) if outcome.is_gated else None
         is_new = outcome.status is GrabStatus.CLAIMED
         if rules and is_new and (closed := self.quota.find_closed(rules)):
-            # The campaign ended after the cache had granted the share.
+            # The campaign ended, or its window moved, after the cache had granted the share.
             self.ports.claim_cache.release(self.packet_id, self.claimer.user_id, share.share_no)
             return self._own_or_refuse(closed)
         counted = self.quota.find(rules) if rules else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redpacket.packets.clients.lambda_payments import LambdaPayments
 
 _TRIES = 4
-"""Maximum tries. A concurrent payment may open the packet, or a settlement may close it."""
+"""Maximum attempts. A concurrent payment may open the packet, or a settlement may close it."""
 
 
 def end_own_packet(

@@ -44,10 +44,10 @@ TURN_MS = 3_000
 """Milliseconds for one packet's turn, enough for about 4,500 refunds."""
 
 LATE_MS = 600_000
-"""Milliseconds after a packet's end at which its turn comes before those of small packets."""
+"""Milliseconds after a packet's end from which its turn precedes those of small packets."""
 
 CLOSE_LATE_MS = 900_000
-"""Milliseconds after a packet's end at which a wait for claims or the cache raises an alarm."""
+"""Milliseconds after a packet's end from which waiting for claims or the cache raises an alarm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

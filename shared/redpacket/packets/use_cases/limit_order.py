@@ -25,7 +25,7 @@ def limit_order(
     page_url: str,
     owner_of: Callable[[str], str | None],
 ) -> SendOrder:
-    """Return *order* with its refused fields, and with the default maximum share if that is 0.
+    """Return *order* with its refused fields, and the default maximum share in place of 0.
 
     A cover's path becomes a URL. *owner_of* returns the user who uploaded a picture. Refusals are
     not raised here, so that a retry gets the first answer even after limits were lowered.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def order_payment(
     packet: Packet, sender: User, *, payments: LambdaPayments, logger: EventLogger
 ) -> Mapping[str, Any] | None:
-    """Order the packet's payment, if any. Return it, or None if the outcome is unknown."""
+    """Order and return the packet's payment, or None if it needs none or the outcome is unknown."""
     if packet.payment_id is None or sender.host_id is None:
         return None
     try:

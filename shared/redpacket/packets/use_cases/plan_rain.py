@@ -1,4 +1,4 @@
-"""Rain planning (红包雨): store the rounds, then fund each packet once. A retry completes it."""
+"""Rain planning (红包雨): store the rounds, then fund each packet once. A retry continues."""
 
 from __future__ import annotations
 

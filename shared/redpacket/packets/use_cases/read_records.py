@@ -65,7 +65,7 @@ def read_record(
 ) -> Record:
     """Return a record; *after_no* is 0 or the `next_no` of the previous page.
 
-    Winners see only their own claim of a prize packet. Raises PacketNotFound, also if the viewer
+    Winners see only their own claims of a prize packet. Raises PacketNotFound, also if the viewer
     may not read the packet.
     """
     packet = pages.get_eventually_consistent(packet_id)

@@ -33,7 +33,7 @@ _SHARES_PER_LOOK = 1_000
 """Shares to read, about one DynamoDB page, before checking the time again."""
 
 _LARGE = 20_000
-"""Share count above which a split is slow; a split into 1,000,000 shares takes two seconds."""
+"""Share count above which a split is slow; a split into 1,000,000 shares takes about a second."""
 
 _share_no = attrgetter("share_no")
 

@@ -40,7 +40,7 @@ def settle_or_delay(
 def delay_claims(
     refs: Iterable[ShareRef], *, payouts: PayoutQueue, logger: EventLogger, now_ms: int
 ) -> set[ShareRef]:
-    """Queue *refs* again with a delay, before SQS deletes the old messages; return no failures.
+    """Queue *refs* again with a delay, before SQS deletes the old messages; return an empty set.
 
     The delay is the time since the youngest claim's first message, so a long pause costs few calls.
     """

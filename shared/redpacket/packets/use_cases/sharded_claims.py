@@ -56,7 +56,7 @@ class ShardedClaims:
     def __init__(self, shards: ShardCache, *, clock: Clock) -> None:
         self._shards = shards
         self._clock = clock
-        # Emptied shards to skip. CachedEmptied does this for small packets, which have no shards.
+        # Emptied shards to skip. CachedEmptied does this for small packets, which are not sharded.
         # The cache offers a returned number only after this time (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
@@ -171,7 +171,7 @@ class ShardedClaims:
             self._shards.release(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
-        # Release the number before its note. If that is interrupted, the note leads a retry here.
+        # Release the number before its note, so that a retry after a crash finds the note.
         self._shards.release(shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
         if of_share != home:
             self._shards.revoke(shard_id(packet_id, home), user_id, -share_no)

@@ -17,7 +17,7 @@ REPAIR_MS = 2_000
 """Milliseconds that refunds leave for requeues and loads, half for each of them."""
 
 MOVE_MS = 10_000
-"""Maximum milliseconds for moving packets, about 5,000, before refunds start."""
+"""Maximum milliseconds for moving packets before refunds start, enough for about 5,000."""
 
 
 @dataclass(frozen=True, slots=True)

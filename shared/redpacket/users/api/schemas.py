@@ -12,7 +12,7 @@ from redpacket.platform.text import NICKNAME_GRAPHEMES_MAX
 
 
 class DepositBody(StrictBody):
-    """POST /admin/deposits; *user* is the host's user id: the subject of the user's token."""
+    """POST /admin/deposits; *user* is the payee's host id: the subject of the user's token."""
 
     model_config = example({"user": "alice", "amount_fen": 100000})
 
@@ -39,9 +39,7 @@ class CampaignMoneyBody(StrictBody):
 
     model_config = example({"user": "bob", "reason": "alice left"})
 
-    user: Annotated[
-        HostId, about("Host id of the receiving account's owner; the account must be marked.")
-    ]
+    user: Annotated[HostId, about("Host id of the owner of the receiving campaign account.")]
     reason: Annotated[Note, about("Reason for the audit log.")]
 
 
@@ -55,6 +53,6 @@ class ProfileBody(StrictBody):
         AvatarUrl | None,
         about(
             "An https address on one of the deployment's `AvatarHosts`, or the path of one of the "
-            "page's seals or of a picture that the user uploaded for it. Responses contain its URL."
+            "page's seals or of a picture that the user uploaded. Responses contain the full URL."
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""Repository of nicknames and avatars in ProfilesTable, the only table with profile data."""
+"""Repository of host ids, nicknames and avatars in ProfilesTable."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from redpacket.users.ports import Profile
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
 
 SHOWN = "pk, nickname, token_nickname, avatar_url, erased_at_ms"
-"""Attributes for pages, which never show the host's user id."""
+"""Attributes for pages, which never show a host id."""
 
 KNOWN = "pk, host_id, nickname, token_nickname"
-"""Attributes for operators, with the host's user id."""
+"""Attributes for operators, including the host id."""
 
 SAID = "pk, host_id, token_nickname"
 
