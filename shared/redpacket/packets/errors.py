@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class ClaimRefused(Rejected):
-    """Base class for refusals that both grabs and opens return."""
+    """Base class for refusals of both grabs and opens."""
 
 
 class SendRefused(Rejected):
-    """Base class for refusals that only sends return."""
+    """Base class for refusals of sends only."""
 
 
 class SplitImpossible(SendRefused):

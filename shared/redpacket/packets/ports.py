@@ -64,7 +64,7 @@ class ClaimCache(Protocol):
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
-        """Let a user open a share within *life_ms*, unless *admitted_max* others may do so."""
+        """Let a user open a share within *life_ms*, unless *admitted_max* others are admitted."""
 
     def load(
         self,

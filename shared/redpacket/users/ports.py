@@ -24,7 +24,7 @@ class Profile:
 class ProfileRepository(Protocol):
     """Repository of profiles and host ids by user id. Most reads are eventually consistent.
 
-    Packets, lottery and erasure use the Protocol.
+    Packets, lottery, chat and erasure use the Protocol.
     """
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:

@@ -168,7 +168,7 @@ class ListedSharer(TypedDict):
     user: common.HostId
     user_token: common.UserToken
     nickname: Nickname
-    claim_count: Annotated[int, about("Claims on this page through the user's link.", 1, ge=1)]
+    claim_count: Annotated[int, about("Claims on this page that the user's link led to.", 1, ge=1)]
 
 
 class SharerPage(TypedDict):

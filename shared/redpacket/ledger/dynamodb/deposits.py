@@ -42,7 +42,7 @@ class DynamoDeposits:
         return any(name.startswith("received_") for name in row)
 
     def bind(self, request: Request, transfer_id: str) -> None:
-        """Store *transfer_id*, the deposit for the request's case, as the request's result.
+        """Store *transfer_id*, the id of the case's deposit, as the request's result.
 
         Raises IdempotencyKeyReused if the body differs.
         """

@@ -75,7 +75,7 @@ def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str
 
 
 def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
-    """Return the writes that reserve a case for one deposit; they fail if it already has one."""
+    """Return the writes that reserve a case for one deposit; they fail if the case has one."""
     request = Request(CASES, hash_of_key(case), "")
     kept = {"body_hash": request.body_hash, "result_id": result}
     places = _places(dynamo, dynamo.tables.accounts, TransferKind.DEPOSIT, request)

@@ -60,7 +60,7 @@ def move_campaign_money(
         changes, subject = changes_between(None, facts), user_subject(owner.user_id)
         # Count the move toward the payee's deposit allowance, so that moves can't bypass its limit.
         counted = user_subject(payee.user_id)
-        # Check this after the balance is read: later claims are not part of the amount.
+        # Check for shares after reading the balance: the amount excludes shares that arrive later.
         if not operator.approved and ports.deposits.has_received(source):
             raise ApprovalNeededError(counted, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, counted, amount_fen, changes=changes)

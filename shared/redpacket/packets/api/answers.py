@@ -125,9 +125,9 @@ class ShownRound(RainRound):
     podium: Annotated[
         list[OnPodium],
         about(
-            "Best claims from all packets in the round, best first. Empty before the end of the "
-            "round; later, `amounts_shown` hides none of them. A round with more than 200,000 "
-            "shares may have no podium.",
+            "Best claims from all packets in the round, best first. Empty until the round "
+            "ends; after that, shown even if `amounts_shown` hides amounts. A round with more than "
+            "200,000 shares may have no podium.",
             max_length=PODIUM_MAX,
         ),
     ]

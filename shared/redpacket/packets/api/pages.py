@@ -136,7 +136,7 @@ def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
 
 
 def _users_of(record: Record, viewer: User | None = None) -> views.UserPresenter:
-    """Return the users on a page from ProfilesTable, because packets and shares have no names."""
+    """Return a presenter with the page's profiles, because packets and shares have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     claimers = [share.claimer for share in shares if share and share.claimer]
     return _presenter([record.packet.sender, *claimers], viewer)

@@ -37,7 +37,7 @@ class DynamoWindows:
             int(row["starts_at_ms"]),
             int(row["ends_at_ms"]),
             str(row["moved_id"]),
-            int(row.get("old_ends_at_ms", 0)),  # Rows of earlier releases lack it.
+            int(row.get("old_ends_at_ms", 0)),  # Rows of earlier releases lack this.
         )
 
     def move(self, packet_id: str, window: EditedWindow) -> bool:

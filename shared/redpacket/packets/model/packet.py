@@ -58,12 +58,13 @@ class PacketStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Conditions for claiming a share; fixed when the packet is sent.
+    """Conditions for claiming a share. After the send, only *ends_at_ms* may change.
 
-    Without *recipients*, everyone with the link may claim. The user's text must match a
-    *passphrase* (口令) by *passphrase_threshold* percent. *campaign_id* names the campaign whose
-    quota and window apply; *starts_at_ms* and *ends_at_ms* are the sender's limits within this
-    window. Shares with a *prize_id* are won, not grabbed. *chat_id* limits claims to that chat.
+    Without *recipients*, everyone with the link may claim. The user's text must equal a
+    *passphrase* (口令), or match a long one by *passphrase_threshold* percent. *campaign_id* names
+    the campaign whose quota and window apply; *starts_at_ms* and *ends_at_ms* are the sender's
+    limits within this window. Shares with a *prize_id* are won, not grabbed. *chat_id* limits
+    claims to that chat.
     """
 
     opening: Opening = Opening.ONE_STEP

@@ -39,7 +39,7 @@ class CachedEmptied:
         if emptied.holders is None:
             holders = self._claim_cache.emptied_by(packet_id)
             if holders is None:
-                self._cache.forget(packet_id)  # The packet has a free share again.
+                self._cache.forget(packet_id)  # A share is free again, or the packet was evicted.
                 return False
             emptied = _Emptied(is_small=True, holders=holders)
             self._cache.keep(packet_id, emptied)

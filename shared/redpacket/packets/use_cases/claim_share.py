@@ -137,7 +137,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         entered = self.gate.admit(rules, terms, self.quota) or self._take(rules, terms)
         if isinstance(entered, Rejected):
             if self.quota.was_never_open(rules):
-                # Even after a failover, users who wait for the start must not read the ledger.
+                # Even after a failover, users who wait for the start must cause no ledger reads.
                 raise entered
             return self._own_or_refuse(entered)
         if isinstance(entered, GrabOutcome):

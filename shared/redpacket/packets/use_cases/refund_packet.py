@@ -139,7 +139,7 @@ class Closing:
                 chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
                 transfer = transfer_of(self.packet, chunk)
                 if not self._ports.ledger.refund([(chunk, transfer)], now_ms):
-                    break  # A claim was concurrent, so read again.
+                    break  # A concurrent claim took a share, so read again.
                 self.refunded_fen += transfer.amount_fen
                 refunded += chunk
             else:
@@ -234,7 +234,7 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
             if refunded
         ]
         if refunds and not ports.ledger.refund(refunds, now_ms):
-            return  # A claim was concurrent.
+            return  # A concurrent claim took a share.
     except Exception:  # noqa: BLE001 - one bad packet must not block refunds of others
         return
     for closing, shares, refunded in drafts:

@@ -30,7 +30,7 @@ CLAIMS_PER_READ = 100
 ASK_AGAIN_S = 2
 """Seconds until closing is retried if the last claim settles before earlier claims."""
 ASKED_AGAIN_MS = 30_000
-"""Milliseconds after the last claim during which the queue retries; then only the sweep does."""
+"""Milliseconds after the last claim within which closing is requeued; later, the sweep retries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ class ShardedClaims:
         self._shards = shards
         self._clock = clock
         # Emptied shards to skip. CachedEmptied does this for small packets, which are not sharded.
-        # The cache offers a returned number only after this time (lua/packet_amend.lua).
+        # The cache offers a returned number only after EMPTIED_KEPT_MS (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
         )

@@ -42,8 +42,8 @@ def thank_sender(
 
     The sender's notice is stored before new thanks, so a retry after a crash may store it again.
     Thanks for a campaign's packet cause no notice. Raises PacketNotFound, Forbidden for a user
-    without a share, InvalidRequest for a reserved name in the text, and AlreadyThanked after other
-    thanks.
+    without a share, InvalidRequest for a reserved name in the text, and AlreadyThanked if the
+    stored thanks differ.
     """
     if thanks.text and looks_reserved(thanks.text, skeleton_of):
         raise InvalidRequest.of("text", LOOKS_RESERVED)
