@@ -54,7 +54,7 @@ class DynamoHoldings:
         )
 
     def unmark(self, user_id: str, sent_counts: Mapping[str, int], action: Action) -> bool:
-        """Remove an empty account's campaign mark, and log *action*; return True if no mark remains.
+        """Remove an empty account's campaign mark and log *action*; return True if no mark remains.
 
         Return False if a marked account has money, or if its yearly counters of sent packets are no
         longer *sent_counts*.

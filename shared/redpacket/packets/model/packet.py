@@ -101,8 +101,7 @@ class Rules:
 class PacketEnd:
     """Final sums of a packet or shard after every share is decided and every claim settled.
 
-    *luckiest* is the largest claim, but None for a packet with only one. *last_claimed_at_ms* is 0
-    if there are no claims.
+    *luckiest* is None for a packet with one claim; *last_claimed_at_ms* is 0 without claims.
     """
 
     claimed_count: int = 0
