@@ -31,7 +31,7 @@ class CsvPage:
 
 
 def again(do: Callable[[], Answer]) -> Answer:
-    """Make an idempotent call, and retry it while the API is unavailable. Raises Failure."""
+    """Make an idempotent call, and retry it up to five times if necessary. Raises Failure."""
     for number in range(_TRIES):
         try:
             return do()
@@ -94,7 +94,7 @@ class Api:
         except Failure as failure:
             raise _with_key(failure, key) from failure
         content: dict[str, Any] = answer.json() if answer.content else {}
-        # Other routes also answer 202, for work that continues without an approval.
+        # Other routes also return 202, for work that continues without an approval.
         if answer.status_code == HTTPStatus.ACCEPTED and "approval_id" in content:
             raise waits(content)
         return content

@@ -54,7 +54,7 @@ def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each c
 
 
 def memory_of(facts: str) -> tuple[int, int]:
-    """Return the used bytes and the limit from `INFO memory`. A limit of 0 means none."""
+    """Return the used bytes and the limit from `INFO memory`; 0 means no limit."""
     numbers = dict(re.findall(r"^(used_memory|maxmemory):(\d+)", facts, re.MULTILINE))
     return int(numbers["used_memory"]), int(numbers["maxmemory"])
 

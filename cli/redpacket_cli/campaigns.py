@@ -24,7 +24,10 @@ from redpacket_cli.words import translate
 
 campaign = typer.Typer(help="Campaigns: list, edit, show, rain, preheat.", no_args_is_help=True)
 prize = typer.Typer(help="Prizes of a campaign: edit, stock, codes.", no_args_is_help=True)
-audience = typer.Typer(help="The users who may take part in a campaign.", no_args_is_help=True)
+audience = typer.Typer(
+    help="A campaign's list of allowed or denied users: import, add, remove, check.",
+    no_args_is_help=True,
+)
 
 CampaignId = Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)]
 PrizeId = Annotated[str, typer.Argument(help="The prize's id.", callback=an_id)]
@@ -106,7 +109,9 @@ def plan_rain(
     count: Annotated[int, typer.Argument(help="Number of shares in each packet.", min=1)],
     starts_at: Annotated[str, typer.Option(help="Start time with a zone.")],
     seconds: Annotated[int, typer.Option(help="Length of a round.", min=5)] = 20,
-    rounds: Annotated[int, typer.Option(help="Number of rounds, 30 seconds apart.", min=1)] = 1,
+    rounds: Annotated[
+        int, typer.Option(help="Number of rounds, with 30-second breaks.", min=1)
+    ] = 1,
     packets: Annotated[
         int, typer.Option(help="Packets in each round. 0 plans as many as the quota covers.", min=0)
     ] = 0,
@@ -275,7 +280,7 @@ def check_user(
 
 
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Send a PUT request until the API answers. A retry completes an interrupted edit."""
+    """Send a PUT request, with retries. A retry completes an interrupted edit."""
     return again(lambda: operator.put(path, body))
 
 

@@ -12,7 +12,7 @@ from redpacket_cli.session import an_id, session_of
 chat = typer.Typer(help="Chats whose members send and claim packets: list, admit, revoke.")
 
 _IDS = {"ignore_unknown_options": True}
-"""Lets commands accept ids of Telegram groups, which start with a minus sign like options."""
+"""Setting that lets commands accept ids of Telegram groups, which start with a minus sign."""
 
 Connector = Annotated[str, typer.Argument(help="telegram or lark.", callback=an_id)]
 ChatId = Annotated[str, typer.Argument(help="Id that the bot shows in the chat.", callback=an_id)]

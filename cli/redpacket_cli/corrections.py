@@ -135,7 +135,7 @@ def _replace(
 
 
 def note_decision(target: Target, kind: str, subject: str, changes: list[Change]) -> None:
-    """Write an operator's decision to the audit log before a function carries it out."""
+    """Write an operator's decision to the audit log before it is carried out."""
     row = audit_row(target, kind, subject, changes)
     target.aws("dynamodb").transact_write_items(TransactItems=[{"Put": row}])
 

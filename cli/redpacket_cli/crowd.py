@@ -45,7 +45,7 @@ def load(
         Path | None,
         typer.Option(help="File of user tokens, one per line; on AWS, the host issues them."),
     ] = None,
-    prefix: Annotated[str, typer.Option(help="Name prefix of the local stack's users.")] = "load",
+    prefix: Annotated[str, typer.Option(help="Prefix of user names on a local stack.")] = "load",
 ) -> None:
     """Let many users grab a packet, once each, and report outcomes and latencies."""
     from rich.progress import Progress

@@ -28,9 +28,9 @@ _WAITS_LONG_MS = 1_800_000
 """Age in ms from which a withdrawal without a result is reported."""
 
 _LATELY_MS = 3_600_000
-"""Time in ms for which a loss of the cache's data is reported."""
+"""Time in ms for which a loss of the local cache's data is reported."""
 _ASKED_MAX = 3
-"""Maximum number of withdrawals whose answers are read for each provider."""
+"""Maximum number of withdrawals per provider whose answers are read."""
 
 Finding = tuple[str, str, str]
 """State (ok, warn, fail or unknown), subject, and the details with the next step."""

@@ -17,7 +17,9 @@ from redpacket_cli.rows import cell, query, rows_of, tell_rows
 from redpacket_cli.session import an_id, session_of
 from redpacket_cli.target import Target
 
-ledger = typer.Typer(help="Rows of the ledger: packet, account, restore.", no_args_is_help=True)
+ledger = typer.Typer(
+    help="Rows of the ledger: packet, account, restore, and corrections.", no_args_is_help=True
+)
 payments = typer.Typer(help="Payments: show, returns, resolve, debts.", no_args_is_help=True)
 withdrawals = typer.Typer(help="Withdrawals: list, show.", no_args_is_help=True)
 work = typer.Typer(help="Work lists of the schedules: list.", no_args_is_help=True)
@@ -67,7 +69,9 @@ def resource(
     session.screen.report({"name": name, "value": value}, Text(value))
 
 
-Function = Annotated[str, typer.Argument(help="Function name, like payout; `api` for the gateway.")]
+Function = Annotated[
+    str, typer.Argument(help="Function name, like payout; `api` for API Gateway's access log.")
+]
 
 
 def logs(
@@ -186,7 +190,7 @@ def _a_day(text: str) -> str:
 
 @ledger.command("packet")
 def show_packet(context: typer.Context, packet_id: PacketId) -> None:
-    """Show the row of a packet, without its secrets, and the rows of its shares."""
+    """Show the rows of a packet and of its shares, without their secrets."""
     from redpacket.packets.model.packet import partition_count
 
     session = session_of(context)

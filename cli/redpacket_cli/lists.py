@@ -51,7 +51,7 @@ def export_winners(
     status: Annotated[str, typer.Option(help="won, handed_over or forfeited.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Write winners of goods as CSV: unit, prize, the host's user id, and the decision."""
+    """Write winners of goods as CSV: unit, prize, host id, decision and delivery address."""
     query = {"prize_id": prize, "status": status}
     _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", query, to)
 
@@ -114,10 +114,10 @@ def list_packets(
     context: typer.Context,
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
     sender: Annotated[str, typer.Option(help="Only packets of the user with this host id.")] = "",
-    status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
+    status: Annotated[str, typer.Option(help="Only packets with this status.")] = "",
     packet: Annotated[
         str,
-        typer.Option(help="Look up a packet's id by this packet_ref; the audit log records this."),
+        typer.Option(help="Look up a packet's id by packet_ref; the audit log records the lookup."),
     ] = "",
     rows: Rows = 50,
 ) -> None:
@@ -153,7 +153,7 @@ def export_packets(
     context: typer.Context,
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
     sender: Annotated[str, typer.Option(help="Only packets of this user.")] = "",
-    status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
+    status: Annotated[str, typer.Option(help="Only packets with this status.")] = "",
     to: To = STDOUT,
 ) -> None:
     """Write the packets of a campaign or a sender, or all open packets, as CSV."""
@@ -216,7 +216,7 @@ def list_approvals(
     context: typer.Context,
     status: Annotated[
         Literal["awaiting", "approved", "rejected", "expired", "all"],
-        typer.Option(help="Only approvals of this status."),
+        typer.Option(help="Only approvals with this status."),
     ] = "awaiting",
     rows: Rows = 50,
 ) -> None:

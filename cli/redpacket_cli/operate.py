@@ -140,7 +140,7 @@ def risk(
     verdict: Annotated[Literal["allow", "deny"], typer.Argument(help="The decision.")],
     hours: Annotated[float, typer.Option(help="Hours until it expires.", min=0)] = 24,
 ) -> None:
-    """Deny a user all grabs and draws for some hours, or allow them again."""
+    """Deny a user all grabs and draws, or allow them, until the decision expires."""
     session = session_of(context)
     until_ms = int((time.time() + hours * 3600) * 1000)
     body = {"user": user, "verdict": verdict, "until_ms": until_ms}
@@ -153,7 +153,7 @@ def reconcile(
         bool, typer.Option("--once", help="Start the run without waiting for it.")
     ] = False,
 ) -> None:
-    """Export and compare all tables; exit code 1 if something differs."""
+    """Export and compare the ledger's tables; exit code 1 if something differs."""
     session = session_of(context)
     run = session.target.operator.post("/admin/reconcile")
     run_id = run["run_id"]
@@ -232,7 +232,7 @@ def purge(
     queue: QueueName,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Delete all messages permanently. First check that their work is done or none is ours."""
+    """Delete all dead letters permanently. First check that each is done or forged."""
     from redpacket_cli import corrections
 
     session = session_of(context)

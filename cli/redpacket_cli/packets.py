@@ -1,4 +1,4 @@
-"""Money and packets: deposit, balance, send, show, watch, audit, find, verify."""
+"""Money and packets: token, deposit, balance, send, draw, show, watch, audit, find, verify."""
 
 import contextlib
 import sys
@@ -218,7 +218,7 @@ def watch(
 ) -> None:
     """Watch a packet until it is emptied: counts, rate, time left, and a plot.
 
-    With --json, the command writes one line for each poll.
+    With --json, the command writes one line per poll.
     """
     from rich.live import Live
 
@@ -320,7 +320,7 @@ def find(
 
     The payout function logs the share that a request took, so the request's id is enough. A refused
     request took no share, and its lines have only the route and status. Add --packet for the audit,
-    and --user for this user's share of that packet.
+    and --user for a user's share of that packet.
     """
     if user and not packet:
         raise typer.BadParameter("--user needs --packet")

@@ -30,7 +30,7 @@ REPORTS = {
     "refunds": "Refunded fraction of closed packets' money, by day and campaign.",
     "waiting": "Work that waits to be settled, closed, paid or refunded, with its age.",
 }
-"""Descriptions of the reports, which are Athena views that every reconciliation recreates."""
+"""Descriptions of the reports, which are Athena views that each finished run recreates."""
 
 _ENDED_BADLY = frozenset({"FAILED", "CANCELLED"})
 

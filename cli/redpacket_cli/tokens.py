@@ -12,7 +12,7 @@ _ENDS_BEFORE_S = 300
 
 
 def kept_token(client_id: str) -> str:
-    """Return the stored token of a client, or "" if there is none that is still valid."""
+    """Return the stored token of a client, or "" if it is missing or about to expire."""
     try:
         kept = json.loads(_file(client_id).read_text("utf-8"))
         token, ends_at_s = str(kept["token"]), float(kept["ends_at_s"])

@@ -12,7 +12,7 @@ from redpacket_cli.session import an_id, new_key, session_of
 from redpacket_cli.words import translate
 
 users = typer.Typer(help="Personal data: erase.", no_args_is_help=True)
-pictures = typer.Typer(help="Pictures that users uploaded as covers: remove.", no_args_is_help=True)
+pictures = typer.Typer(help="Uploaded pictures: remove.", no_args_is_help=True)
 campaign_money = typer.Typer(help="Accounts of campaign money: move, unmark.", no_args_is_help=True)
 
 
@@ -48,7 +48,7 @@ def move(
     to: Annotated[
         str,
         typer.Argument(
-            help="Owner of the receiving account of campaign money.", callback=_a_host_id
+            help="Owner of the campaign account that receives the money.", callback=_a_host_id
         ),
     ],
     reason: Annotated[str, typer.Option(help="For the audit log.")],

@@ -393,7 +393,7 @@ ZH = {
     "version_conflict": "已被别人修改，请重新读取",
     "withdrawal_not_found": "找不到这笔提现",
 }
-"""Chinese translation of each English text in the code."""
+"""Chinese translations of the English texts in the code, and of words that the API returns."""
 
 
 def use(language: str) -> None:
