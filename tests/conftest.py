@@ -32,7 +32,7 @@ os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need the emulator, and report the device that each browser test uses."""
+    """Mark the tests that need the emulator, and record the device of each test that names one."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         kinds = item.callspec.params.values() if hasattr(item, "callspec") else ()

@@ -169,7 +169,7 @@ def test_no_function_can_delete(function: str) -> None:
 
 
 CROWD = ("GrabFunction", "LotteryFunction", "ChatFunction")
-"""Functions that serve the crowd. Even a thief with their credentials must not create money."""
+"""Functions that claim shares. A thief with their credentials must not be able to create money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
 
