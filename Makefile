@@ -186,7 +186,7 @@ test-unit: $(VENV)/app.ready ## run the tests that need no server
 test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## run all tests, or some: make test TESTS=tests/integration (or web)
 	@$(if $(filter web,$(TESTS)),$(NPM) test)
 	@$(if $(filter-out web,$(TESTS)),$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
-		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: there are none
+		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: no tests collected
 	@$(if $(filter $(addsuffix %,$(TESTS)),$(ALONE)),$(APP)/python -m pytest --numprocesses 2 --dist worksteal \
 		$(filter $(addsuffix %,$(TESTS)),$(ALONE)))
 

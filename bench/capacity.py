@@ -35,7 +35,7 @@ SWEEP_CALLS = 7.0
 CALL_S = 0.02
 """Seconds for each of a packet's sequential calls to DynamoDB and the cache, rounded up."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
-"""Seconds that a sweep reserves for the last chunk and for refunds of lost claims."""
+"""Seconds that a sweep reserves for the last chunk, and for requeues and loads."""
 DUE = 100_000
 """Number of packets that expire in one minute before they are emptied."""
 

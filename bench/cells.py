@@ -1,8 +1,7 @@
 """Load model of stacks in virtual time. It counts the grabs of a rush that each limit refuses.
 
-The model treats load as a fluid, and advances in steps of 0.1 s. It counts refusals for each limit.
-Of the refused users, 70% retry after two seconds. See docs/capacity.md for AWS's limits and the
-planning figures.
+The model treats load as a fluid, and advances in steps of 0.1 s. Of the refused users, 70% retry
+after two seconds. See docs/capacity.md for AWS's limits and the planning figures.
 """
 
 from collections import deque
@@ -203,7 +202,7 @@ LARGE: dict[str, float] = {
     "environments": 10_000,
     "shards": 5,
 }
-"""Limits that an app with 1,000,000 users requests from AWS, except those of its tables."""
+"""Limits of an app with 1,000,000 users, except those of its tables."""
 MEDIUM: dict[str, float] = {
     "api_per_s": 50_000,
     "api_burst": 25_000,

@@ -1,7 +1,7 @@
 """Cost of a claim in the cache for winners, for repeated grabs, and for late users.
 
 An empty script has the speed 1.00. The two scripts of `bench/originals.py` resemble those of many
-red-packet systems: both store amounts as text in a list, and return less than ours. The bench also
+red-packet systems: both store amounts as text in a list, and check less than ours. The bench also
 measures whole claims without pipelining. The production adapter grabs from an open packet and from
 an emptied one, and the baseline script answers a winner and a loser.
 """

@@ -35,7 +35,7 @@ MINUTES = 60 * HOURS
 
 WORK_LISTS = 3
 PAYMENT_LISTS = 4
-"""Number of work lists per provider: payments, returns, withdrawals in progress, consents."""
+"""Work lists that a sweep reads per provider: payments, returns, started withdrawals, consents."""
 POLL_S = 20
 """Seconds between two of Lambda's polls of an empty queue."""
 KEY_KEPT_S = 300

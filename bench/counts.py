@@ -30,7 +30,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
-"""User id as long as the subjects of Cognito and most other issuers."""
+"""Host ids as long as the subjects of Cognito and most other issuers."""
 
 PAGE = 50
 """Claims on a record page."""

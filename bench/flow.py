@@ -1,9 +1,10 @@
 """Bench of the deployed system: claims over HTTP, and their settlement.
 
-**Claims.** The bench deploys a bare handler beside ours, behind the same gateway and authorizer. It
-makes one Redis call and answers, which is the minimum for a claim. Both handlers serve the same
-users in turns. A packet has WINNERS shares for CROWD users, so 95 of 100 lose. Meanwhile, payouts
-are off, because on AWS they run on other machines. The ratio is the median of the rounds' ratios.
+**Claims.** The bench deploys a bare handler beside ours, behind the same gateway and authorizer.
+The bare handler makes one Redis call and answers, which is the minimum for a claim. Both handlers
+serve the same users in turns. A packet has WINNERS shares for CROWD users, so 95 of 100 lose.
+Payouts are off, because on AWS they run on other machines. The ratio is the median of the rounds'
+ratios.
 
 **Settling.** The real adapters make claims in the deployed tables, and queue them. Then the
 deployed payout function settles them in batches of the size in its mapping. The bench polls the

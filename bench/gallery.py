@@ -1,4 +1,4 @@
-"""Plots of every split in docs/gallery.webp, and their figures in docs/reference/splits.md.
+"""Plots of the lucky splits in docs/gallery.webp, and their figures in docs/reference/splits.md.
 
 `make docs` runs this module.
 """

@@ -1,4 +1,4 @@
-"""Memory in the cache for each claim of a large packet, and for a small packet.
+"""Cache memory per claim of a large packet, and of a small packet.
 
 One round is enough, because the load of the machine does not affect memory.
 """

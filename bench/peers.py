@@ -2,9 +2,9 @@
 
 Contenders take turns. In each turn, several processes claim as fast as they can for half a second.
 The unit (1.00) is our script alone, called through redis-py in the same round. The adapter is the
-production claim cache, with which the peers are compared. PostgreSQL is Debian's package (apt
-install postgresql), with its default durability and with synchronous_commit=off. Its figures are
-null if it is not installed. Claims in Redis are not durable until the ledger has them.
+production claim cache; the fastest peer is also compared with it. PostgreSQL is Debian's package
+(apt install postgresql), with its default durability and with synchronous_commit=off. Its figures
+are null if it is not installed. Claims in Redis are not durable until the ledger has them.
 """
 
 import multiprocessing as mp
@@ -132,7 +132,7 @@ def _way(name: str) -> Claim:
 
 @cache
 def _client() -> redis.Redis:
-    # Client of the peers, tuned for speed.
+    # Client of the script and of the Redis peers, tuned for speed.
     return redis.Redis(
         host=HOST,
         port=_PLACE.port,

@@ -88,7 +88,7 @@ def crowd_strong_reads() -> dict[str, float]:
             answers = rush(system, packet)
             assert answers["claimed"] == count
             flush.append(meter.strong_count)
-        # Flush the cache, because all systems have equal packet ids.
+        # Flush the cache, because every system generates the same packet ids.
         server.admin.flushall()
         system = a_crowded_town(server.port)
         packet = system.send(life_ms=1)
@@ -191,7 +191,7 @@ def campaign_rcu_max() -> float:
 
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
-    """Return the read units of GETs: the day's first, then by new and by running processes."""
+    """Return the read units of GETs: the day's first, then by new processes, then by one process."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:

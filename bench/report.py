@@ -211,7 +211,7 @@ def _section(bench: Bench, record: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def formatted(value: Value) -> str:
-    """Format a figure with three digits, or as a whole number if it is large."""
+    """Format a figure with three significant digits, or as a whole number if it is large."""
     if value is None:
         return "not here"
     if isinstance(value, float) and abs(value) < 100:  # noqa: PLR2004 - digits
