@@ -76,7 +76,9 @@ def memory() -> Side:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a scenario with each provider, and in memory if its module sets IN_MEMORY_TOO."""
+    """Run a scenario with each provider, and in memory if its module sets IN_MEMORY_TOO. For
+    `wallet-check`, run it only with the host's wallet.
+    """
     if "side" in metafunc.fixturenames:
         in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []
         sides = ["wechat", "host", *in_memory]

@@ -55,7 +55,7 @@ def test_every_key_and_argument_is_named_once(name: str) -> None:
     used = re.findall(r"(?:KEYS|ARGV)\[\d+\]", body)
 
     assert len(used) == len(set(used))
-    # A loop reads the last arguments in pairs or sixes.
+    # If a loop reads the last arguments, the header names them once, as a group.
     is_walked = "#ARGV" in body
     assert set(used) == set(documented[:-1] if is_walked else documented)
 

@@ -120,7 +120,7 @@ def test_a_replayed_callback_is_too_old(side: Side) -> None:
     (received,) = side.inbox.wait_for(1)
 
     assert _refused(side, received)
-    # The signature is valid, but too old.
+    # The callback is too old, but a query still finds the payment.
     assert side.payments_in.query(number).state is OrderState.PAID
 
 

@@ -1000,7 +1000,7 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
 
 
 def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
-    """Let goods be won, delivered and drawn again."""
+    """Let users win goods; hand one unit over, and forfeit another."""
     only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
     handlers.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
     handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)

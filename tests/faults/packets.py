@@ -222,7 +222,7 @@ class PacketSchedule(Schedule):
                 self.process(wires=self.good_wires, skew_ms=self._fast_ms).sweep(50_000)
 
     def _first_wait_ms(self) -> int:
-        """Return the milliseconds until a user arrives: at most 500, or until a packet ends."""
+        """Return the ms until a user arrives: at most 500, or until about a short packet's end."""
         ends_ms = [] if self.is_naive else self._short_ends_ms()
         if ends_ms and self.random.random() < 0.7:
             comes_at_ms = (

@@ -317,7 +317,7 @@ def _rains(stack: Stack) -> None:
     stack.answers["GET /admin/campaigns"] = _ok(
         items=[{"campaign_id": "gala"}, {"campaign_id": "quiet"}], next=None
     )
-    # The packet ended at New Year, and one of its claims was recorded 4 ms later.
+    # All packets ended at New Year, and the second one's claim was recorded 4 ms later.
     ends = {"created_at_ms": NEW_YEAR_MS - 1_000, "expires_at_ms": NEW_YEAR_MS}
     stack.answers["GET /admin/packets"] = lambda request: _ok(
         items=[{"packet_id": None, "packet_ref": packet_id, **ends} for packet_id in ids]

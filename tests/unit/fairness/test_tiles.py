@@ -22,7 +22,7 @@ SIZE = 70_000
 
 
 def a_log(system: InMemorySystem, size: int) -> list[Commitment]:
-    """Append entries in batches as large as a run's, and sign the head."""
+    """Append entries in batches as large as a run's, and return them."""
     book = DynamoLog(Dynamo(lambda: system.dynamo, TABLE_NAMES))
     entries = [
         Commitment(CommitmentKind.PACKET, id_hash_of(f"{no}"), f"{no:064x}", NOW_MS + no)

@@ -306,7 +306,7 @@ def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[P
 
 
 def _refund_transactions(system: InMemorySystem, lasting_ms: int = 0) -> list[list[dict[str, Any]]]:
-    """Record every later transaction that changes a balance."""
+    """Record every later transaction that writes both shares and accounts."""
     noted: list[list[dict[str, Any]]] = []
 
     def note(operations: list[dict[str, Any]]) -> None:
