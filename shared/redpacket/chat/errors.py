@@ -1,4 +1,4 @@
-"""Errors of chats. Platform errors control retries and never reach clients."""
+"""Errors of chats. Platforms cause ChatBusy and ChatGone, which control retries."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def attempt_lanes(
                 return Attempts(results, failed_count), True
             try:
                 results.append(do(item))
-            except Exception as error:  # noqa: BLE001 - one bad row must not block refunds
+            except Exception as error:  # noqa: BLE001 - one bad item must not block the others
                 logger.failure(name, error, item=_name(item))
                 failed_count += 1
         return Attempts(results, failed_count), False

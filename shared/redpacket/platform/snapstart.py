@@ -1,4 +1,4 @@
-"""Preparation of public functions for SnapStart, which takes a snapshot after the imports."""
+"""Preparation of functions for SnapStart, which takes a snapshot after the imports."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class CachedCampaigns:
         )
 
     def get(self, campaign_id: str) -> Campaign:
-        """Return a packet's campaign. Raises Unavailable if reads fail and its copy is old."""
+        """Return a packet's campaign. Raises Unavailable if reads fail and the copy is too old."""
         return self._cache.read(
             campaign_id,
             self._get,

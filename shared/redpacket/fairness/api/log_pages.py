@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOG_CACHING = ("public, max-age=1",)
 PROOF_CACHING = ("public, max-age=1", "public, max-age=31536000, immutable")
-"""Cache headers for proofs: for the newest head, which changes, and for a given size."""
+"""Cache headers for proofs of the newest head, which changes, and for proofs of a given size."""
 
 NOTE, TILE = "text/plain; charset=utf-8", "application/octet-stream"
 

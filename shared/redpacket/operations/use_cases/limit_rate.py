@@ -44,7 +44,7 @@ def limit_guesses(
 class UserLimit:
     """Rate limit per user; for AWAY_MS after a cache failure it allows every call.
 
-    Each call of `count` also calls *find_limit*, because operators can change the limit.
+    Each check also calls *find_limit*, because operators can change the limit.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Clients for the AWS services that the light client does not support."""
+"""Clients for AWS services, or credentials, that the light client does not support."""
 
 from __future__ import annotations
 
