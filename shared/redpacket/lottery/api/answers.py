@@ -324,7 +324,13 @@ class Draw(OneDraw):
     point: Annotated[
         int, about("The draw's random point, from 0 to 2^52 - 1.", ge=0, le=2**POINT_BITS - 1)
     ]
-    odds: Annotated[common.Word, about("The odds at the time of the draw.", "10/100")]
+    odds: Annotated[
+        common.Word,
+        about(
+            "The weights at the time of the draw: `prize_id:weight,...|miss_weight`.",
+            "phone:1,cash:30|69",
+        ),
+    ]
     table_version: Annotated[
         common.Version, about("The version of the prizes that decided the draw.")
     ]

@@ -94,7 +94,9 @@ class ListedWithdrawal(TypedDict):
     user: HostId
     user_token: UserToken
     created_at_ms: AtMs
-    waits_for: Annotated[str | None, about("Reason for the wait.", "the provider's answer")]
+    waits_for: Annotated[
+        str | None, about("Reason for the wait.", "the provider's answer to a call")
+    ]
     next_step: Annotated[str | None, about("Next step that the system or an operator takes.", None)]
     next_at_ms: Annotated[AtMs | None, about("Time of the next scheduled check.")]
 
