@@ -191,7 +191,7 @@ def campaign_rcu_max() -> float:
 
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
-    """Return the read units of GETs: the day's first, then by new processes, then by one process."""
+    """Return the read units of GETs: the day's first, by new processes, then by one process."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:
