@@ -39,7 +39,7 @@ class PacketsContainer(Container):
     campaigns: CampaignsContainer
 
     admission_factor = 5
-    """Maximum number of concurrently admitted users for each share."""
+    """Maximum number of concurrently admitted users per share."""
     shard_share_count = 20_000
     """Share count above which a campaign's packet is sharded; also a shard's approximate size."""
 

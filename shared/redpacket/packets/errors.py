@@ -52,7 +52,7 @@ class PacketEmptied(ClaimRefused):
 
 
 class PacketExpired(ClaimRefused):
-    """This packet has expired. The rest is refunded to the sender within a minute."""
+    """This packet has expired. The rest is refunded to the sender, usually within a minute."""
 
     code = "packet_expired"
     status = 410

@@ -219,7 +219,7 @@ class Pages(Protocol):
 
 
 class Funding(Protocol):
-    """Funding of packets, including packets for lottery prizes."""
+    """Funding of packets; sends from chats have their own adapter."""
 
     def fund(
         self,
@@ -232,8 +232,8 @@ class Funding(Protocol):
         """Debit the sender and store the packet once per request; return the request's packet id.
 
         Also store *spent*, and debit the campaign's budget if the packet has a campaign. An UNPAID
-        packet moves no money and only counts as open. Raises CampaignPaused, CampaignEnded,
-        InsufficientFunds, and AllowanceMoved if *spent* is outdated.
+        packet moves no money and only counts as open. Raises RateLimited, CampaignPaused,
+        CampaignEnded, InsufficientFunds, and AllowanceMoved if *spent* is outdated.
         """
 
     def find_sent(self, request: Request) -> str | None:

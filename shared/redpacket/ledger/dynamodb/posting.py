@@ -1,4 +1,4 @@
-"""Writes that post transfers: the entries, and one balance change for each account."""
+"""Writes that post transfers: the entries, and one balance change per account."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class UploadedPicture(TypedDict):
 
 
 class EndedPacket(TypedDict):
-    """A packet that ended early. If it is `closing`, the sweep refunds the rest within a minute."""
+    """A packet that ended early. If `closing`, the rest is refunded, usually within a minute."""
 
     packet_id: fields.PacketId
     expires_at_ms: Annotated[

@@ -1,7 +1,7 @@
 """Previews of packet links for chat crawlers, which run no scripts.
 
 A preview contains the greeting and the sender, never an amount. Exclusive packets, prizes and
-unknown ids have the same neutral preview, which does not reveal whether a packet exists.
+signed but unknown ids have the same neutral preview, which does not reveal whether a packet exists.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def new_payment_id() -> str:
 
 
 def new_picture_id(owner_id: str | None) -> str:
-    """Return a new picture id; the ids of one user's covers share a prefix."""
+    """Return a new picture id; the ids of an owner's pictures share a prefix."""
     random_text = secrets.token_urlsafe(RANDOM_BYTES)
     prefix = picture.owner_prefix(owner_id) if owner_id else ""
     return prefix + random_text[len(prefix) :]

@@ -142,7 +142,7 @@ class Share:
     """The durable state of one share; *claimer* is None if the share was refunded.
 
     *decided_at_ms* is the time of the claim or refund, and *settled_at_ms* that of the credit.
-    *is_last* means that the shard had no other share, so its settlement tries to close the packet.
+    *is_last* means that its shard was then empty, so the settlement tries to close the packet.
     *refund_no* is the first share number of the refund. *via* is the user who shared the link.
     """
 

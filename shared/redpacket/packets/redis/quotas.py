@@ -9,7 +9,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
 _LIFE_MS = 24 * 3600 * 1000
-"""Milliseconds that a key lives after the user's last grab. Later, the ledger is read again."""
+"""Milliseconds that a key lives after its last change. The ledger enforces the quota regardless."""
 
 _WHOLE = "#"
 

@@ -1,4 +1,4 @@
-"""Early end (提前结束) of a packet, after which the sweep refunds the rest within a minute."""
+"""Early end (提前结束) of a packet; the sweep then refunds the rest, usually within a minute."""
 
 from __future__ import annotations
 
