@@ -228,7 +228,7 @@ def test_no_number_of_rains_hides_another(
 def test_a_round_that_can_not_be_read_hides_no_other(
     system: InMemorySystem, sponsor: HttpUser, plan: Plan, rounds: str
 ) -> None:
-    """The send function's role could write such a row, like any row among a campaign's packets."""
+    """The send function's role could write an unreadable round among a campaign's packets."""
     (first, _) = sponsor.post(PATH, plan()).json()["rains"]
     junk = to_wire({**keys.rain("gala", f"{first['ends_at_ms']}#0"), "rounds": rounds})
     system.dynamo.put_item(TableName="campaigns", Item=junk)

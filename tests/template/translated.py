@@ -68,7 +68,7 @@ READ_BY_SAM = {"Canary": "false"}
 
 @cache
 def _translated(partition: str, **read: str) -> dict[str, Any]:
-    """Translate the template once for each partition, because SAM ignores the Region."""
+    """Translate the template once per partition, because SAM ignores the Region."""
     region = "cn-north-1" if partition == "aws-cn" else "us-east-1"
     return translate(source(), region, **read)
 
