@@ -123,7 +123,7 @@ class Phone:
         if not self.device.remembers:
             self._sign_in(is_operator=is_operator)
         shown = page.locator(seen).first
-        # The page may first offer to reload the page or a module.
+        # The page may first offer to reload itself or a module.
         ways_on = page.locator(".late a, .problem button").first
         for _ in range(2):
             expect(shown.or_(ways_on).first).to_be_visible()

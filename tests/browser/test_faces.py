@@ -1,4 +1,4 @@
-"""Names and pictures that users choose, on every page that shows them."""
+"""Names and pictures that users choose, on the pages that show them."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""Deployment with points instead of money: no text mentions yuan or money."""
+"""Deployment with points instead of money: the API, the CLI and the page don't mention yuan."""
 
 import json
 import os

@@ -105,7 +105,7 @@ class World:
             keeping.join()
 
     def write_share(self, packet_id: str, share_no: int, *, amount_fen: int) -> None:
-        """Change the amount of a claim. No function has the permission to do this."""
+        """Change the amount of a claim, which no function's code ever does."""
         self.stack.aws("dynamodb").update_item(
             TableName=self.stack.outputs["SharesTable"],
             Key=to_wire(keys.share(packet_id, share_no)),

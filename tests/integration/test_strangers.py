@@ -1,4 +1,4 @@
-"""Every route is called by several users: no response shows an internal id to users."""
+"""Every route is called by users or operators, and no response shows an internal id to users."""
 
 import json
 import time

@@ -1,5 +1,5 @@
-"""Switches and limits on the deployed stack: they take effect in time, their refusals state a
-delay, and nothing is lost.
+"""Switches on the deployed stack: they take effect in time, their refusals state a delay, and
+nothing is lost.
 """
 
 import itertools

@@ -46,7 +46,7 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   lost: "lost",
 };
 
-/** Storage key of a flag: the page has already asked this device's user for a name. */
+/** Storage key of the flag that the page has already asked this device's user for a name. */
 const OFFERED = "redpacket.face-offered";
 /** Milliseconds between the user's first amount and the opening of the name sheet. */
 const OFFER_MS = 1800;

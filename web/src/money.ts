@@ -78,7 +78,7 @@ function withoutSymbol(text: string): string {
   return text;
 }
 
-/** Returns the word that tells why an amount in *text* can't be sent, or undefined if it can. */
+/** Returns the key of the message that says why an amount in *text* can't be sent, or undefined if it can. */
 export function amountProblem(text: string): "bad_amount" | "unread_amount" | undefined {
   const fen = parseAmount(text);
   if (fen) return undefined;

@@ -3,7 +3,7 @@
 /** Milliseconds for which a page must be hidden before its data is reloaded. */
 const HIDDEN_MS = 20_000;
 
-/** Calls *listener* at each return. Returns a function that stops this. */
+/** Calls *listener* whenever the reader returns. Returns a function that ends the calls. */
 export function onReturn(listener: () => void, afterMs = HIDDEN_MS): () => void {
   let hiddenAtMs = Infinity;
   const look = () => {

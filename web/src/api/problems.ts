@@ -13,7 +13,7 @@ export type ApiCode = {
     : never;
 }[keyof Schemas];
 
-/** Code of the API or of a browser's failure: no network or storage, or an unusable module, origin, token or answer. */
+/** Code from the API, or of a failure in the browser: no network or storage, or an unusable module, origin, token or answer. */
 export type Code = ApiCode | "no_storage" | "not_loaded" | "offline" | "origin_refused" | "unauthorized" | "unknown";
 
 export class Problem extends Error {

@@ -1,4 +1,4 @@
-/** Permission to approve a change, which requester and payee never have, and permission to end a packet. */
+/** Permission to approve a change, which the requester and the payee never have, and permission to end a packet. */
 
 import type { Approval, Packet } from "./lists.ts";
 import type { Duties } from "./roles.ts";

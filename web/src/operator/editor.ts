@@ -383,7 +383,7 @@ export class OperatorEditor extends ConsoleView {
     }
   }
 
-  /** Runs the steps in order, up to the first that needs approval. Returns whether more steps follow that one. */
+  /** Runs the steps in order. If one needs approval, stops and returns whether it was the last one or more follow. */
   async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
     let version = this.#before?.version;
     let closed = "";

@@ -1,4 +1,4 @@
-/** One table for all lists, with columns, filters in the URL, pages, and a CSV export. */
+/** One table for all lists, with columns, filters in the URL, pages, and exports. */
 
 import { html, nothing, type TemplateResult } from "lit";
 

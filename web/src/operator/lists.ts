@@ -35,7 +35,7 @@ const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—"
 /** Renders user-written text, which may have no line break opportunity. */
 const long = (text: string) => html`<span class="long">${text}</span>`;
 
-/** Renders a nickname as a quotation beside the id, because users choose it freely. */
+/** Renders a nickname as a quotation beside the id, because users choose nicknames freely. */
 export const saidName = (name: string | null, user = "") =>
   name ? html`<small class="long">${o("calls_themselves", { name, user })}</small>` : nothing;
 

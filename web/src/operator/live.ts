@@ -93,7 +93,7 @@ export class Tail<Row> {
 
 type Claim = Schemas["Feed"]["claims"][number];
 
-/** Maximum number of a feed's pages in one poll. */
+/** Maximum number of feed pages to read in one poll. */
 const PAGES_MAX = 5;
 /** Number of polls after a packet's end, while the last names arrive. */
 const LOOKS_AFTER_END = 5;

@@ -23,7 +23,7 @@ export function address(path: string, query: Record<string, string | number | nu
 /** Rows of a list that have been loaded so far. */
 export class Rows<Row> {
   items: Row[] = [];
-  /** Path of the next page: undefined before the first page, null after the last. */
+  /** Cursor of the next page: undefined before the first page, null after the last. */
   next: string | null | undefined;
   readonly #client: Client;
   readonly #path: string;

@@ -49,7 +49,7 @@ export interface Step {
   prize?: string;
 }
 
-/** Sum of the weights that the form writes. One weight is a thousandth of a percent. */
+/** Sum of the weights that the form writes. A weight of 1 is a thousandth of a percent. */
 const SCALE = 100_000;
 /** The API's bounds of integers, keyed by the form's field name. */
 const COUNTS = {
@@ -144,7 +144,7 @@ export function percentText(share: number): string {
   return String(Number((100 * share).toFixed(3)));
 }
 
-/** Parses a percentage, also with a decimal comma. Returns NaN if *text* is invalid. */
+/** Parses a percentage with a decimal point or comma. Returns NaN if *text* is invalid. */
 export function percentIn(text: string): number {
   const number = plainAmount(text);
   return /^\d+(?:[.,]\d+)?$/.test(number) ? Number(number.replace(",", ".")) : NaN;
@@ -230,7 +230,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
   return errors;
 }
 
-/** Returns a body that changes nothing. Edits start from it, because a PUT replaces every field. */
+/** Returns a body that changes nothing. Edits start from it, because a PUT resets most omitted fields. */
 export function bodyOf(campaign: Campaign): CampaignBody {
   const { title, description, starts_at_ms, ends_at_ms, timezone, miss_weight, rules } = campaign;
   const { when_sold_out, passphrase, quota_per_user, amounts_shown, required_claims, status } = campaign;

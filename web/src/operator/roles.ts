@@ -10,7 +10,7 @@ export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 const DUTIES = {
   read: BY_ROUTE["GET /admin/campaigns"],
   switch: BY_ROUTE["PUT /admin/switches/{name}"],
-  // One route for two roles: treasury edits the budget, and operate edits the rest.
+  // One route, but treasury may edit only the budget, and operate only the rest.
   edit_campaign: BY_ROUTE["PUT /admin/campaigns/{campaign_id}"],
   plan: ["admin", "operate"],
   set_budget: BY_ROUTE["POST /admin/deposits"],

@@ -30,7 +30,7 @@ export class Live {
     this.#changed = changed;
   }
 
-  /** Selects the record instead of the feed. An exclusive packet has no feed, and senders see thanks sooner in the record. */
+  /** Selects the record or the feed. An exclusive packet has no feed, and senders see thanks sooner in the record. */
   useRecord(uses: boolean): void {
     this.#usesRecord = uses;
   }

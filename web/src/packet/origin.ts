@@ -4,7 +4,7 @@ import { Problem } from "../api/problems.ts";
 import type { Config } from "../config.ts";
 import type { Unit } from "../money.ts";
 
-/** Returns a `fetch` that logs which setting allows this page to call *api*, if *api* refuses its origin. */
+/** Returns a `fetch` that logs which setting allows this page to call *api*, if *api* refuses the page's origin. */
 export function fetchFrom(api: string): typeof fetch {
   const { origin } = new URL(api, location.href);
   // After one successful answer, a failed request means that the network is down.

@@ -21,7 +21,7 @@ export interface Cover {
   needs_passphrase: boolean;
   is_two_step: boolean;
   starts_at_ms: number;
-  /** URL of a picture on a host that the deployment allows. */
+  /** URL of a picture on the page's own host or on one that the deployment allows. */
   cover_url: string | null;
 }
 

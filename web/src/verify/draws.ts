@@ -30,7 +30,7 @@ export function drawPoint(seed: string, campaignId: string, userToken: string, n
   return parseInt(digest.slice(0, POINT_BITS / 4), 16);
 }
 
-/** Returns the prize at *point* in *odds*, null for a miss, or undefined if the odds can't be parsed. */
+/** Returns the id of the prize at *point* in *odds*, null for a miss, or undefined if the odds can't be parsed. */
 export function choose(odds: string, point: number): string | null | undefined {
   if (!ODDS.test(odds)) return undefined;
   const [listed = "", miss = "0"] = odds.split("|");

@@ -1,4 +1,4 @@
-/** Form errors from the API, each shown at its field. */
+/** Form errors from the API and the browser, each shown at its field. */
 
 import type { Problem } from "../api/problems.ts";
 import { language } from "../i18n/language.ts";

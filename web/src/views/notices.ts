@@ -102,7 +102,7 @@ function noticeView(item: Notice, isUnread: boolean) {
   `;
 }
 
-/** Path to the subject of a notice. */
+/** Returns the path to the subject of a notice. */
 function pathOf({ packet_id: packetId, campaign_id: campaignId, withdrawal_id: withdrawalId }: Notice): string {
   if (packetId) return `/packets/${packetId}`;
   return campaignId ? `/campaigns/${campaignId}#prizes` : `/wallet#${withdrawalId}`;

@@ -22,7 +22,7 @@ const LINGER_MS = 2000;
 const CLAIM_REPEATS = 8;
 /** States of a packet that has no share left for this user. */
 const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
-/** Returns whether *code* concerns only one packet. All other refusals concern the whole campaign. */
+/** Returns whether *code* concerns only one packet. Other final refusals concern the whole campaign. */
 const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
 type Round = Schemas["RainRound"];
