@@ -261,7 +261,7 @@ def test_without_attempts_right_and_wrong_guesses_get_the_same_answer(
         system.grab(packet, "ann", passphrase)
 
     assert refused.value.retry_after_s == 3600
-    assert str(refused.value) == "Too many tries at this passphrase. Try again later."
+    assert str(refused.value) == "Too many attempts at this passphrase. Try again later."
 
 
 @pytest.mark.parametrize("passphrase", ["8848", "848"])

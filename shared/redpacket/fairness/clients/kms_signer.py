@@ -1,4 +1,4 @@
-"""KMS key that signs the log's heads."""
+"""Signer that signs the log's heads with a KMS key."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def limit_guesses(
     """
     retry_after_ms = limits.take_within(limit, subject, group_limit, group, is_spent=is_spent)
     if retry_after_ms:
-        raise _wait("Too many tries at this passphrase. Try again later.", retry_after_ms)
+        raise _wait("Too many attempts at this passphrase. Try again later.", retry_after_ms)
 
 
 class UserLimit:
