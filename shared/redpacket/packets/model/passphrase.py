@@ -30,7 +30,7 @@ def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> boo
 def is_alike(
     entered: str, phrase: str, threshold: int, similarity: Callable[[str, str], int]
 ) -> bool:
-    """Return whether similar text may match *phrase* and *entered* is *threshold* percent similar.
+    """Return whether similar text may match *phrase*, and the similarity is at least *threshold*.
 
     Calls *similarity* only if needed, because its libraries are slow to import.
     """

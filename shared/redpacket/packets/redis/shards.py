@@ -1,4 +1,4 @@
-"""Shards in Redis or Valkey: one hash per shard, and one script per operation.
+"""Shards in Redis or Valkey: one hash per shard, and scripts that make each claim atomic.
 
 An unsharded packet is one shard. `use_cases/sharded_claims.py` combines the shards of a packet.
 """

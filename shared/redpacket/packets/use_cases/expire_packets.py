@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
 PACKETS_PER_SWEEP = 1_600
-"""Maximum number of packets that one sweep starts, oldest first (docs/capacity.md)."""
+"""Maximum number of due packets per sweep, oldest first (docs/capacity.md)."""
 
 PACKETS_PER_READ = 100
 
