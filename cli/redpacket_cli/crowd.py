@@ -47,7 +47,7 @@ def load(
     ] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of user names on a local stack.")] = "load",
 ) -> None:
-    """Let many users grab a packet, once each, and report outcomes and latencies."""
+    """Simulate users who each grab a packet once, and report outcomes and latencies."""
     from rich.progress import Progress
 
     session = session_of(context)

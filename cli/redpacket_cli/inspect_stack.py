@@ -81,7 +81,7 @@ def logs(
     hours: Annotated[float, typer.Option(help="Hours to search.", min=0)] = 1,
     last: Annotated[int, typer.Option(help="Number of lines.", min=1)] = 20,
 ) -> None:
-    """Print a function's newest log lines that contain a text. --json prints complete traces."""
+    """Print a function's newest log lines with the given text. --json prints complete traces."""
     session = session_of(context)
     if session.target.local is not None and function == "api":
         raise no_target("no such log: the gateway of a local stack writes none")

@@ -89,7 +89,7 @@ def test_webhook(context: typer.Context, name: Name) -> None:
 
 @webhooks.command("dead")
 def list_dead(context: typer.Context, name: Name) -> None:
-    """Show events that a receiver did not accept within a day, oldest first; exit code 1 if any."""
+    """Show a webhook's oldest dead letters; exit code 1 if there are any."""
     session = session_of(context)
     details = _details(session, name)
     told = {"dead_count": details["dead_count"], "items": details["dead_letters"]}

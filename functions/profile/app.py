@@ -38,7 +38,7 @@ _notice_cursor_of = cursor(CURSOR)
 
 @handler.route("GET /me", refusals=(RateLimited,))
 def read_me(request: HttpRequest) -> HttpAnswer[Me]:
-    """Show the caller's public token, nickname, avatar and balance."""
+    """Show the caller's token, nickname, avatar, balance and number of unread notices."""
     guards.guard_read(request)
     if request.user.nickname and not request.scopes.isdisjoint(WATCHERS):
         # Store the nickname, because the audit log shows operators' names.
