@@ -1,4 +1,4 @@
-"""docs/performance.md: figures.toml describes the figures, performance.json has their values."""
+"""Writer of docs/performance.md, from bench/figures.toml and the values in performance.json."""
 
 import json
 import operator

@@ -27,7 +27,7 @@ DAY_MS = 24 * 3600 * 1000
 
 Call = tuple[str | int, ...]
 Figures = dict[str, list[float]]
-"""One figure for each round, by the contender's name."""
+"""One figure per round, keyed by the contender's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def whole_costs_us(
 ) -> Figures:
     """Measure the server's CPU time for sequential calls by users.
 
-    The server reads and answers each call separately, as for a Lambda function. This costs the
-    server more than most commands do.
+    The server reads and answers each call separately, as for a Lambda function, which costs more
+    than most commands do.
     """
     numbers = count(1)
 

@@ -87,7 +87,7 @@ def _alarms(session: Session) -> Iterator[Finding]:
     query = {"StateValue": "ALARM", "AlarmNamePrefix": session.target.stack_name}
     alarms = cloudwatch.describe_alarms(**query)["MetricAlarms"]
     for alarm in alarms:
-        # Prefer the transition's time: an update may keep the state. The emulator has only updates.
+        # An update may keep the state, so prefer the transition's time, which the emulator lacks.
         at = alarm.get("StateTransitionedTimestamp", alarm["StateUpdatedTimestamp"])
         since = f"{alarm['AlarmName']} since {at}"
         yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"

@@ -39,7 +39,7 @@ def write_xlsx(file: Path, columns: Sequence[str], items: Iterable[Item]) -> int
 
     Times are in the terminal's time zone, as in tables. Raises Failure.
     """
-    # Import lazily: the import takes longer than most commands.
+    # Import lazily: only XLSX exports need this slow import.
     from xlsxwriter import Workbook
 
     count = 0

@@ -73,7 +73,7 @@ def read_text(path: Path) -> str:
 
 
 def milliseconds(name: str, given: object) -> int:
-    """Convert a time with a zone to milliseconds. Errors call the field *name*."""
+    """Convert a time with a zone to milliseconds. Error messages name the field *name*."""
     try:
         at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
     except ValueError:
