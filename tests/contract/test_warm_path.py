@@ -201,7 +201,7 @@ def test_a_loser_costs_at_most_one_cache_call(handlers: Handlers) -> None:
     handlers.settle(2)
 
 
-def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
+def test_a_repeated_grab_reads_its_share_and_writes_nothing(handlers: Handlers) -> None:
     packet = handlers.send(count=2)
     handlers.grab(packet, "ann")
     handlers.settle(1)
