@@ -11,7 +11,6 @@ from typing import Any
 import redpacket
 from redpacket.containers import Containers
 
-_BY_CONTAINER = ("packets", "campaigns")
 """Containers whose `repository` is a member with the container's name."""
 
 
