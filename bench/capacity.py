@@ -36,6 +36,8 @@ CALL_S = 0.02
 """Seconds for each of a packet's sequential calls to DynamoDB and the cache, rounded up."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
 """Seconds that a sweep reserves for the last chunk, and for requeues and loads."""
+DUE = 100_000
+"""Number of packets that expire in one minute before they are emptied."""
 
 # Limits of AWS. See docs/capacity.md for sources.
 PARTITION_WRITE_UNITS = 1_000

@@ -11,8 +11,6 @@ from typing import Any
 import redpacket
 from redpacket.containers import Containers
 
-"""Containers whose `repository` is a member with the container's name."""
-
 
 def _members() -> dict[str, tuple[str, str]]:
     """Map each member's name to its container; all names differ."""
