@@ -1,4 +1,4 @@
-"""Access to a local stack: address, embedding origins, and a developer's own wallet and issuer."""
+"""Access to a local stack: address, embedding origins, unit, and a developer's own services."""
 
 import io
 import os
@@ -34,7 +34,7 @@ _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Address to listen on, origins that may embed packets, and the developer's own services."""
+    """Address to listen on, origins that may embed packets, unit, and the developer's services."""
 
     bind: str = HOST
     embed: str = ""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 CONCURRENCY_MIN = {"dev": 50, "prod": 170}
-"""Concurrent executions that a stage needs. Prod reserves 70, and Lambda keeps 100 unreserved."""
+"""Concurrent executions that a stage needs. Prod reserves 70 by default; Lambda keeps 100 free."""
 
 _ASK = (
     "Request 1,000: aws service-quotas request-service-quota-increase --service-code lambda "

@@ -1,8 +1,8 @@
 """Local CloudWatch: metrics from log lines, and states of the template's alarms.
 
 The emulator reads no metrics from log lines, has no queue metrics, and ignores dimensions and
-missing data. This thread evaluates alarms as CloudWatch does, so `redpacket count` and
-`redpacket doctor` give the same results as on AWS. Alarms on metric math are not deployed here.
+missing data. A thread evaluates alarms as CloudWatch does, for `redpacket count` and `redpacket
+doctor`. Alarms on metrics that the emulator lacks keep their initial states.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 EVERY_S = 10.0
 """Seconds between two checks of logs, queues, and alarms."""
 LOOK_BACK_MS = 60_000
-"""Maximum milliseconds until a new log line is readable."""
+"""Milliseconds of logs that each check reads, because new lines may become readable late."""
 QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
 
 UNKNOWN_NAMESPACES = ("AWS/Lambda", "AWS/States")
@@ -52,7 +52,7 @@ class Alarms:
         while True:
             try:
                 self.look()
-            except Exception:  # noqa: BLE001 - the next look repeats it
+            except Exception:  # noqa: BLE001 - the next check tries again
                 traceback.print_exc()
             time.sleep(EVERY_S)
 
@@ -110,7 +110,7 @@ class Alarms:
                 self._points["AWS/SQS", name, dimensions].append((now_s, value))
 
     def _state(self, alarm: dict[str, Any]) -> str:
-        """Return CloudWatch's state: M of N periods must breach; missing data never breaches."""
+        """Return ALARM if enough periods breach, otherwise OK; missing data never breaches."""
         bad = sum(_breaches(alarm, value) for value in self._values(alarm))
         return (
             "ALARM" if bad >= alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) else "OK"

@@ -25,7 +25,7 @@ _SCHEME = "s3://"
 
 
 def pin(store: "S3Client", packaged: Path = PACKAGED) -> list[str]:
-    """Write artifact versions into the template, and return one line for each artifact."""
+    """Write artifact versions into the template, and return one line per artifact."""
     template = yaml.safe_load(packaged.read_text(encoding="utf-8"))
     lines = [
         f"{name}: {properties[uri]['Key']} in version {properties[uri]['Version']}"

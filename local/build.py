@@ -154,8 +154,8 @@ def _archive(source: Path, target: Path) -> dict[str, str]:
         for file in sorted(source.rglob("*")):
             if file.is_file():
                 archive.write(file, file.relative_to(source))
-    # The key contains the build's name, because CloudFormation updates a function only if the key
-    # changes.
+    # The key contains the build's name, because CloudFormation updates a function's code only if
+    # its location changes.
     return {"Bucket": ARTIFACT_BUCKET, "Key": f"{target.parent.name}/{target.name}"}
 
 

@@ -15,8 +15,8 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 # Timeout in seconds. A cold start on a busy machine takes a few seconds.
 ANSWER_TIMEOUT_S = 30.0
-# On a busy machine, functions that start cold return 503, because calls to the cache or ledger time
-# out.
+# On a busy machine, functions that start cold may return 503 for a while, because calls to the
+# cache or ledger time out.
 TRIES = 20
 
 

@@ -69,8 +69,8 @@ class _Answers:
     def loosen(self, schema: Schema) -> Schema:
         """Return a schema without closed enumerations.
 
-        A named object stays a reference. Other named schemas are copied, because requests may use
-        them.
+        A reference to an object or a union stays, and its target is changed. References to other
+        schemas are replaced by changed copies, because requests may use those schemas.
         """
         if "$ref" in schema:
             name = schema["$ref"].removeprefix(_REF)

@@ -79,7 +79,7 @@ def up() -> None:
 def started() -> dict[str, Any]:
     """Start a stack in the background unless one is running, and return its description.
 
-    Raises StackError if a running stack's options differ from the command line.
+    Raises StackError if the environment sets options that a running stack does not have.
     """
     access = Access.of_environment()
     if _keeper_of(UP) is None:

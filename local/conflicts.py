@@ -2,8 +2,7 @@
 
 The emulator executes transactions sequentially. This proxy locks a transaction's items for a while
 before it forwards the transaction. Meanwhile, it rejects conflicting calls with DynamoDB's errors
-(docs/adr/0004). All other calls pass unchanged. `pk` and `sk`, the keys of every table, identify an
-item.
+(docs/adr/0004). All other calls pass unchanged. An item's keys are `pk` and, in most tables, `sk`.
 """
 
 import argparse
@@ -43,7 +42,7 @@ class Conflicts:
         self._tokens: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         assert scope["type"] == "http"
         if scope["path"] == CONTROL:
             shortest_ms, longest_ms = json.loads(await read_body(receive))

@@ -1,7 +1,7 @@
 """Comparison of two openapi.json versions for changes that break clients or webhook receivers.
 
 `docs/reference/stability.md` has the promises. Requests may accept more. Responses and webhooks may
-gain fields, enumeration values, and alternatives, but lose none.
+gain fields, enumeration values, and alternatives of known types, but lose none.
 `tests/unit/local/test_contract.py` has an example of each kind of breaking change.
 """
 

@@ -77,7 +77,7 @@ def _describe(arguments: dict[str, Any], _: Place) -> Iterator[Access]:
 
 
 def _catalog(actions: str, names: list[str], place: Place) -> Iterator[Access]:
-    """Yield Glue actions, each on a resource and on all its ancestors."""
+    """Yield each Glue action on the catalog and on all *names*."""
     for action in actions.split():
         for name in ["catalog", *names]:
             yield _right(f"glue:{action}", place.arn("glue", name))

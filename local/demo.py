@@ -1,11 +1,11 @@
 """Demonstration for `make demo`: packets of every kind, shown and verified on a new stack.
 
-Thirty users race for ten shares of the first packet. Then one packet of each kind follows: for
-recipients only, with a passphrase, with two steps, with each of the other splits, and in a campaign
-with a quota. A lottery offers goods and cash. In a group chat, 200 members tap a card with a
-hundred shares. A user claims one share of the next packet, and the sender gets the rest back at
-expiry. The last packet's sender pays through a provider, and a claimer withdraws the share. At the
-end, every fen must be accounted for, both in the ledger and at the provider.
+Thirty users race for ten shares of the first packet. Packets of other kinds follow: with other
+splits, with two steps, for recipients only, with a passphrase, and in a campaign with a quota. A
+lottery offers goods and cash. In a group chat, 200 members tap a card with a hundred shares. A user
+claims one share of the next packet, and the sender gets the rest back at expiry. The last packet's
+sender pays through a provider, and a claimer withdraws part of the share. At the end, every fen
+must be accounted for, both in the ledger and at the provider.
 """
 
 import json
@@ -39,7 +39,7 @@ RACED: dict[str, Any] = {
     "count": SHARES,
     "greeting": "恭喜发财，大吉大利",
 }
-# One second is the minimum lifetime, and long enough for one grab on a warm stack.
+# The lifetime of five seconds is long enough for one grab on a warm stack.
 EXPIRING: dict[str, Any] = {
     "kind": "equal",
     "total_fen": 500,
@@ -115,7 +115,7 @@ def _show(stack: Stack) -> dict[str, Any]:
     sender = Client(stack.api, stack.token("lao-ban", nickname="老板"))
     with admin, sender:
         show = _Demo(stack, admin, sender)
-        # Operators cannot credit themselves, so another operator makes the deposit.
+        # Operators cannot credit themselves, so another operator makes the deposits.
         with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
             for user in ("lao-ban", "operator"):
                 treasurer.post("/admin/deposits", {"user": user, "amount_fen": DEPOSIT_FEN})
@@ -237,7 +237,7 @@ def _drawn(user: Client) -> str:
 
 
 def _tap(chat: Client) -> str:
-    """Let many users tap a card in a group chat, and return the packet's id."""
+    """Tap a card in a group chat as many users, and return the packet's id."""
     say(f"\n{TAPPERS} members of a {PLATFORM} group tap a card with {TAPPED} shares")
     joined: Any = chat.post("/_fake/crowd", {"size": TAPPERS})
     command = {"platform": PLATFORM, "text": f"/hongbao 88.88 {TAPPED} 群里见"}
@@ -281,7 +281,7 @@ def _expire(show: _Demo) -> None:
 
 
 def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
-    """Let a sender pay and a claimer withdraw; compare the ledger with the provider's books."""
+    """Pay as a sender, withdraw as a claimer, and return both totals to compare."""
     say("\nA packet that its sender pays for at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,

@@ -98,9 +98,9 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
 
     On AWS, the permission to send one message also covers batches; the emulator requires a separate
     action, which IAM lacks. The emulator ignores the projection of a BatchGetItem call. It also
-    ignores the attributes in a PutItem call, so `ForAnyValue` conditions would fail. It expects the
-    API's parameter names in CORS settings. It has no metric math, so the alarms on missing data
-    become plain alarms.
+    ignores the attributes in a PutItem call, so `ForAnyValue` conditions would fail. In CORS
+    settings, it expects names such as `allowOrigins`. It has no metric math, so the alarms on
+    missing data become plain alarms.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]

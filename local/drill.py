@@ -69,7 +69,7 @@ class Scene:
         return str(sender.post("/packets", {**PACKET, **more})["packet_id"])
 
     def grab(self, packet_id: str, user: Client | None = None) -> str:
-        """Let a new user, or *user*, grab once; return the outcome."""
+        """Grab once as *user* or a new user; return the status, and the outcome or error code."""
         answer = (user or self.user()).try_post(f"/packets/{packet_id}/grab", {})
         told = answer.json()
         return f"{answer.status_code} {told.get('outcome') or told.get('code')}"
@@ -196,7 +196,7 @@ def poison_queue(scene: Scene, _: float) -> None:
 
 
 def raise_balance(scene: Scene, _: float) -> None:
-    """Add money to a balance, which no function does."""
+    """Add money to a balance without an entry, which no function does."""
     user = scene.user(funds_fen=FUNDS_FEN)
     account = f"user:{user.get('/me')['user_token']}"
     scene.aws("dynamodb").update_item(
@@ -209,7 +209,7 @@ def raise_balance(scene: Scene, _: float) -> None:
 
 
 def widen_budget(scene: Scene, _: float) -> None:
-    """Multiply a campaign's budget by ten, and send from it."""
+    """Create a campaign with ten times the budget in its file, and send a packet from it."""
     operator = scene.user(funds_fen=FUNDS_FEN, scope=ADMIN_SCOPE)
     campaign_id, now_ms = f"drill-{scene.mark}", int(time.time() * 1000)
     plan = {"title": "Drill", "starts_at_ms": now_ms, "ends_at_ms": now_ms + DAY_MS, "status": "on"}
@@ -221,7 +221,7 @@ def widen_budget(scene: Scene, _: float) -> None:
 
 
 def _customer(scene: Scene) -> Client:
-    """Return a user with money and a linked WeChat account."""
+    """Return the client of a user with money and a linked WeChat account."""
     customer = scene.user(funds_fen=FUNDS_FEN)
     customer.post("/me/wechat", {"code": f"code-{uuid.uuid4().hex[:8]}"})
     return customer
@@ -256,7 +256,7 @@ DRILLS: dict[tuple[str, str], tuple[Callable[[Scene, float], None], float]] = {
 
 
 def drill() -> None:
-    """Cause the fault that an environment variable names, and end it after SECONDS."""
+    """Cause the fault that an environment variable names; SECONDS overrides its duration."""
     names = dict.fromkeys(name for name, _ in DRILLS)
     wanted = [(name, os.environ[name]) for name in names if os.environ.get(name)]
     if len(wanted) != 1 or wanted[0] not in DRILLS:

@@ -1,7 +1,7 @@
 """Front of a local stack: one address for development tokens (under /dev), the page, and the API.
 
-The front replaces API Gateway's address and the AWS issuer. It neither decodes paths nor interprets
-headers and bodies, so that invalid requests reach the API as sent.
+The front replaces API Gateway's address and the AWS issuer. It forwards API requests without
+decoding their paths or parsing their bodies, so that invalid requests reach the API as sent.
 """
 
 import argparse
@@ -36,11 +36,11 @@ HOP_BY_HOP = frozenset(
 )
 # Maximum seconds that API Gateway waits for an integration.
 ANSWER_TIMEOUT_S = 30.0
-# Shorter than the emulator's 75 s, so that the proxy never reuses a closing connection.
+# The emulator closes idle connections after 75 s; the proxy must stop reusing them earlier.
 IDLE_TIMEOUT_S = 30.0
-# If all processes of a function are busy, the emulator starts another one, which takes 0.6 s on
-# this machine; 30 concurrent users waited 16 s for their responses. Queueing requests here for a
-# few warm processes is faster, and resembles reserved concurrency.
+# If all processes of a function are busy, the emulator starts another one, which took 0.6 s in a
+# test; 30 concurrent users waited 16 s for their responses. Queueing requests here for a few warm
+# processes is faster, and resembles reserved concurrency.
 IN_FLIGHT_MAX = 2 * (os.cpu_count() or 1)
 TEXT_LENGTH_MAX = 256
 
@@ -63,7 +63,7 @@ class Proxy:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         assert scope["type"] == "http"
         body = await read_body(receive)
         try:

@@ -37,7 +37,7 @@ class Access:
 
     @property
     def context(self) -> dict[str, frozenset[str]]:
-        """Return the values of the condition keys; an absent key has no entry."""
+        """Return the values of each condition key, an empty set if the request lacks the key."""
         return {
             "dynamodb:Attributes": self.attributes,
             "dynamodb:LeadingKeys": self.partitions,

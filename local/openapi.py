@@ -1,8 +1,8 @@
 """Writer of openapi.json, the HTTP contract that the handlers declare.
 
-A handler declares an operation with `@handler.route(...)`. The context's `api/` declares the
-request and response bodies, and the error classes declare the problems. `make openapi` writes the
-file, and tests/unit/platform/test_openapi.py compares it with the code.
+A handler declares an operation with `@handler.route(...)`. The `api/` folder of its context
+declares the request and response bodies, and the error classes declare the problems. `make openapi`
+writes the file, and tests/unit/platform/test_openapi.py compares it with the code.
 """
 
 import importlib.util
@@ -67,7 +67,7 @@ COLUMNS_MAX = 120
 """Maximum columns of a line; a value that fits is written on a single line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""Minimum length of a value that becomes a component; shorter values stay inline."""
+"""Response schemas longer than this become components; shorter ones stay inline."""
 
 _ANSWERS = (
     answer_fields,
@@ -418,7 +418,7 @@ def document() -> Schema:
 
 
 def _share_parameters(paths: Schema) -> Schema:
-    """Replace parameters that several operations share with references; return the components."""
+    """Replace each parameter that several operations have by a reference; return the components."""
     lists = [
         operation["parameters"]
         for operations in paths.values()

@@ -1,9 +1,9 @@
 """Local Athena on DuckDB, and the tasks of the local state machine.
 
 The emulator runs the state machine's definition, and sends each task to this server. The server
-requires the permissions that AWS requires from the machine's role. The emulator's exports write no
-files, so `AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which behaves like
-Athena.
+rejects a task if the machine's role lacks a permission that AWS requires. The emulator's exports
+write no files, so `AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which
+behaves like Athena.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Orchestration:
         return {"QueryExecutionId": query_id}
 
     def get_query_execution(self, request: Answer) -> Answer:
-        """Return whether a query succeeded, or its error."""
+        """Return a query's state, with the error if it failed."""
         query = self._queries[request["QueryExecutionId"]]
         failed = {"State": "FAILED", "StateChangeReason": query}
         status = failed if isinstance(query, str) else {"State": "SUCCEEDED"}
@@ -228,7 +228,7 @@ class Orchestration:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """ARNs of the deployed state machine, and the statements of its role."""
+    """Place of the deployed state machine, and the statements of its role."""
 
     place: Place
     statements: list[dict[str, Any]]

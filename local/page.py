@@ -181,7 +181,7 @@ class Page:
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         path: str = scope["path"]
         if path.startswith(f"{API_PREFIX}/"):
             raw = scope["raw_path"].removeprefix(API_PREFIX.encode())

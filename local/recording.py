@@ -167,7 +167,7 @@ class Stage:
         return [str(self.operator.post("/admin/packets", rain)["packet_id"]) for _ in range(5)]
 
     def grab(self, packet_id: str, names: tuple[str, ...]) -> None:
-        """Let many users claim."""
+        """Claim a share as each of the users *names*."""
         for name in names:
             self.client(f"fan-{CROWD.index(name)}", nickname=name).post(
                 f"/packets/{packet_id}/grab", {}
@@ -181,8 +181,7 @@ def main() -> None:
     packet_id = stage.send()
     stage.plan()
     stage.grab(packet_id, CROWD[:2])
-    # Set a nickname, because the page asks a user without a nickname for one after the first
-    # amount.
+    # Leave the nickname empty, so that the page asks for one after the first amount.
     reader = {"sub": f"bob-{uuid.uuid4().hex[:6]}", "nickname": ""}
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:

@@ -33,7 +33,7 @@ _PAGE_OF_ALARM = " Runbook - docs/runbook/"
 
 
 def parameters() -> str:
-    """Return one table for each parameter group."""
+    """Return one table per parameter group."""
     template = read_template()
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     lines = []
@@ -106,7 +106,7 @@ def _meanings() -> dict[str, str]:
 
 
 def dependencies() -> str:
-    """Return one table for each requirements file, with the reason for each pin."""
+    """Return one table per requirements file, with the reason for each pin."""
     lines = []
     for file in sorted(places.ROOT.glob("*/*.in"), reverse=True):
         title, *pins = file.read_text(encoding="utf-8").splitlines()

@@ -228,7 +228,7 @@ class Stack:
             self._listeners[port] = listen(host, port)
         url = issuer_url(self.ports.front)
         self._issuer = Issuer(self.state_dir / "issuer.pem", url)
-        # Create the keys for the product's own tokens; the front publishes them.
+        # Create the key pairs for the product's own tokens; the front publishes the public keys.
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
         # Start the other parts during the build, which takes the longest.
@@ -390,7 +390,7 @@ class Stack:
 
     def _start_emulator(self) -> Process:
         home = self.state_dir / "emulator"
-        # Inherit no variables, because functions would see them, which they would not on AWS.
+        # Inherit no variables except PATH, because functions would see them, unlike on AWS.
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -431,7 +431,7 @@ class Stack:
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 
     def _start_counterparties(self) -> None:
-        """Start the simulated payment providers, and the host's webhook receiver."""
+        """Start the webhook receiver, and the simulated chat platforms and payment providers."""
         started = {
             self.ports.receiver: self._start_receiver(),
             self.ports.chat: self._start_chat_platforms(),
@@ -464,7 +464,7 @@ class Stack:
         return self._run("receiver", command, env, places.ROOT)
 
     def _store_secrets(self) -> dict[str, str]:
-        """Store the providers' secrets, and return the parameters that name the secrets."""
+        """Store the secrets for chat and providers; return the parameters that enable both."""
         manager = self.aws("secretsmanager")
         chat = manager.create_secret(Name="chat", SecretString=self._chat_secret.read_text())
         parameters: dict[str, str] = {"ChatSecretArn": chat["ARN"]}
@@ -532,14 +532,14 @@ class Stack:
             "CacheUrl": f"redis://{HOST}:{self.ports.cache}",
             "JwtIssuer": self._access.issuer or development,
             "JwtAudience": self._access.audience,
-            # Operators use the development issuer, which the `redpacket` command requires.
+            # Operators keep the development issuer, which the `redpacket` command requires.
             **(own if self._access.issuer else {}),
             "UnitName": self.unit.name,
             "UnitSymbol": self.unit.symbol,
             "UnitDecimals": str(self.unit.decimals),
             "ShareBaseUrl": self.page,
             "EmbedOrigins": self._access.embed,
-            # These names are reserved, so no internet host has them (RFC 2606).
+            # Apart from WeChat's host, these names are reserved for examples (RFC 2606).
             "AvatarHosts": ",".join(AVATAR_HOSTS),
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",

@@ -69,7 +69,7 @@ class Teardown:
         wait_until_deleted(self._cloud, self._stack_id)
 
     def _find(self) -> tuple[str, bool]:
-        """Return the stack's id, and whether it exists. Raises StackError if it never existed."""
+        """Return the stack's id, and whether it exists. Raises StackError if AWS lists none."""
         pages = self._cloud.get_paginator("list_stacks").paginate()
         found = [
             each

@@ -1,4 +1,4 @@
-"""Reader of template.yaml that replaces short forms (such as !Ref) with values or long forms."""
+"""Reader of template.yaml that replaces short forms (such as !Ref): by arguments or long forms."""
 
 from copy import deepcopy
 from functools import cache
@@ -19,7 +19,7 @@ class _Short(yaml.CSafeLoader):
 
 
 class _Long(yaml.CSafeLoader):
-    """YAML loader that replaces !Ref and !GetAtt with their long forms."""
+    """YAML loader that replaces a short form with its long form."""
 
 
 def read_template(path: Path = TEMPLATE) -> dict[str, Any]:

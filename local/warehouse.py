@@ -38,8 +38,8 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def export_changes(folder: Path, before: Rows, after: Rows) -> int:
     """Write an incremental export of changed rows; return the number of records.
 
-    DynamoDB does not order the records. So for each row in *before*, the export also has an older
-    record, before or after the newest record, and possibly in another file.
+    DynamoDB does not order the records. So for each changed row in *before*, the export also has an
+    older record, before or after the newest record, and possibly in another file.
     """
     changed = sorted(
         key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
@@ -77,8 +77,8 @@ def write_files(
         name = f"{len(files):06d}.json.gz"
         with gzip.open(data / name, "wt", compresslevel=1, encoding="utf-8") as file:
             for record in some:
-                # `default=str` is for bytes, which only packed rows contain; no statement reads
-                # packed rows.
+                # `default=str` is for bytes, which only packed rows contain; no query reads packed
+                # rows.
                 file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
         files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
     (folder / "manifest-files.json").write_text(

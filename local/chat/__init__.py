@@ -1,1 +1,1 @@
-"""Simulators of chat platforms, each with a group of three members and a bot."""
+"""Simulators of chat platforms, each with a bot and a group, at first of three members."""

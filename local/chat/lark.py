@@ -38,7 +38,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "input": frozenset({"tag", "name", "label", "placeholder", "required"}),
     "button": frozenset({"tag", "type", "text", "behaviors", "name", "form_action_type"}),
 }
-"""Card 2.0 properties that the simulator accepts; Lark rejects others."""
+"""Card 2.0 properties that the bot uses, keyed by tag; the simulator rejects all others."""
 
 
 class Refusal(Exception):
@@ -120,7 +120,7 @@ class LarkSimulator(Platform):
         chat.messages.append(shown)
         mention = f"@{self.bot_name}"
         if chat.owner is None and mention not in text:
-            return  # By default, an app gets only the messages that mention it.
+            return  # By default, an app gets only group messages that mention it.
         message: dict[str, Any] = {
             "message_id": shown.message_id,
             "chat_id": chat.chat_id,
@@ -190,7 +190,7 @@ class LarkSimulator(Platform):
             self.toast(person.key, f"⚠ {why}")
 
     def _show_answer(self, person: Person, content: bytes) -> str:
-        """Show the toast in the bot's answer. Return an error message; "" if it is valid."""
+        """Show the toast in the bot's answer. Return an error message, or "" for a valid answer."""
         try:
             told = json.loads(content)
             toast = told.get("toast")
@@ -284,7 +284,7 @@ def _open_id(person: Person) -> str:
 
 
 def _shown(kind: str, content: str) -> Content:
-    """Return the runs and the buttons of a message. Raises Refusal."""
+    """Return the runs, buttons and form of a message. Raises Refusal."""
     try:
         told = json.loads(content)
         if kind == "text":

@@ -28,7 +28,7 @@ class Person:
     number: int
 
 
-# The last name contains characters that a card must escape.
+# The last member's name contains characters that a card must escape.
 PEOPLE = (Person("ming", "小明", 1), Person("ann", "Ann", 2), Person("bob", "Bob <3 & co", 3))
 
 FEW = frozenset(person.key for person in PEOPLE)
@@ -73,7 +73,7 @@ class Chat:
 
 @dataclass
 class Rates:
-    """Sliding-window rate limits, with the times of recent calls for each key."""
+    """Sliding-window rate limits, with the times of recent calls per key."""
 
     now_s: Callable[[], float] = time.monotonic
     calls: defaultdict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
@@ -129,7 +129,7 @@ class Platform(ABC):
         """Return a new private chat between *person* and the bot."""
 
     def join(self, people: Sequence[Person]) -> None:
-        """Let people join the group."""
+        """Add people to the group."""
         for person in people:
             self.people[person.key] = person
             self.chats[person.key] = self.private_chat(person)
@@ -177,7 +177,7 @@ class Platform(ABC):
     async def post(
         self, body: bytes, headers: Mapping[str, str], timeout_s: float
     ) -> httpx.Response | None:
-        """Call the bot; return None if it does not answer in time."""
+        """Call the bot; return None if no response arrives in time."""
         if self._client is None:
             self._client = httpx.AsyncClient(trust_env=False, transport=self.transport)
         url, answer = f"{self.callback_url}/{self.name}", None

@@ -33,7 +33,7 @@ def application(simulated: Sequence[Platform]) -> Starlette:
         return JSONResponse({name: each.state() for name, each in platforms.items()})
 
     async def join(request: Request) -> Response:
-        """Let many users join the groups, for a demonstration."""
+        """Add many users to the groups, for a demonstration."""
         people = crowd(int(json.loads(await request.body())["size"]))
         for each in platforms.values():
             each.join(people)

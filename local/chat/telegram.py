@@ -1,4 +1,4 @@
-"""Simulated Telegram: webhook updates and the part of the Bot API that a bot for packets needs."""
+"""Simulated Telegram: webhook updates and the part of the Bot API that our bot calls."""
 
 import asyncio
 import json

@@ -78,7 +78,7 @@ class Gateway:
         self.transfers: dict[str, Transfer] = {}
         self.consents: dict[str, Consent] = {}
         self.book: list[Line] = []
-        # Movements that lock money when a transfer is requested, until it is paid or unlocked.
+        # Movements that lock a transfer's money at the request, and unlock it if it is not paid.
         self.locks: list[Line] = []
 
     # -- money in
@@ -115,7 +115,7 @@ class Gateway:
     def take_payment(
         self, order: Order, user: str, amount_fen: int | None = None, *, is_forced: bool = False
     ) -> Transaction:
-        """Let a user pay; *is_forced* allows an order that is closed or already paid."""
+        """Take a user's payment; *is_forced* allows an order that is closed or already paid."""
         now_ms = self.clock.now_ms()
         if not is_forced and order.state(now_ms) != "unpaid":
             raise Refused(409, "NOT_PAYABLE", f"the order is {order.state(now_ms)}")
@@ -135,7 +135,7 @@ class Gateway:
     def refund(
         self, number: str, of_number: str, transaction_id: str, amount_fen: int, wanted: object
     ) -> Refund:
-        """Refund part or all of a payment, once for each refund number; *of_number* may be ""."""
+        """Refund part or all of a payment, once per refund *number*; *of_number* may be ""."""
         if existing := self.refunds.get(number):
             _check_same(
                 (existing.transaction_id, existing.amount_fen, existing.wanted),
@@ -189,7 +189,7 @@ class Gateway:
         *,
         asks: bool,
     ) -> Transfer:
-        """Pay a user, once for each number; with *asks*, the user must confirm it first."""
+        """Pay a user, once per number; with *asks*, the user must first confirm the transfer."""
         if existing := self.transfers.get(number):
             _check_same(existing.wanted, wanted, "ALREADY_EXISTS")
             return existing
@@ -227,7 +227,7 @@ class Gateway:
         return transfer
 
     def confirm(self, transfer: Transfer) -> None:
-        """Let the user confirm the transfer; this overrides a cancellation in progress."""
+        """Confirm the transfer as the user; this overrides a cancellation in progress."""
         if transfer.state not in {"awaiting_confirmation", "cancelling"}:
             raise Refused(409, "NOT_CONFIRMABLE", f"the transfer is {transfer.state}")
         self.move(transfer, "succeeded")
@@ -235,7 +235,7 @@ class Gateway:
     # -- consents
 
     def ask(self, number: str, wanted: object, user: str) -> Consent:
-        """Request a user's consent to transfers without confirmation, once for each number."""
+        """Request a user's consent to transfers without confirmation, once per number."""
         outside_no = digest("authorization", number, digits=27)
         made = Consent(number, outside_no, wanted, user, self.clock.now_ms())
         existing = self.consents.setdefault(number, made)
@@ -243,7 +243,7 @@ class Gateway:
         return existing
 
     def agree(self, number: str) -> Consent:
-        """Let a user agree."""
+        """Give a requested consent, as its user."""
         consent = get(self.consents, number)
         if consent.state != "awaiting_confirmation":
             raise Refused(409, "NOT_CONFIRMABLE", f"the consent is {consent.state}")
@@ -261,14 +261,14 @@ class Gateway:
         return consent
 
     def end_consents(self) -> None:
-        """Let all users revoke their consent."""
+        """Revoke all consents, as their users."""
         for number in self.consents:
             self.end(number, "USER_CLOSE")
 
     # -- time
 
     def lapse(self) -> None:
-        """Complete cancellations, and end transfers that were not confirmed within a day."""
+        """Complete cancellations; end transfers and consents not confirmed within a day."""
         now_ms = self.clock.now_ms()
         for transfer in self.transfers.values():
             if transfer.state == "cancelling" and now_ms >= transfer.changed_at_ms + CANCELLING_MS:
@@ -280,9 +280,10 @@ class Gateway:
                 self.end(consent.number, "USER_OVERDUE_UNCONFIRMED")
 
     def statement(self, day: str, *kinds: str) -> Statement | None:
-        """Return a day's lines of *kinds*, with the policy's faults; None until the day is over.
+        """Return a day's lines of *kinds*, with the policy's faults; None if it is not ready.
 
-        A movement is either a "transfer" at its payment, or a "lock" that an "unlock" may follow.
+        For transfers, the kind is either "transfer", written when one is paid, or "lock" and
+        "unlock", written when one is requested and when it ends unpaid.
         """
         if day_of(self.clock.now_ms()) <= day:
             return None
@@ -302,7 +303,7 @@ class Gateway:
             self._tell(self.consents.get(number) or get(self.transfers, number))
 
     def _happened(self, made: Made) -> None:
-        """Notify the merchant of a payment or refund, or of a changed transfer or consent."""
+        """Notify the merchant of a payment, a refund, a final transfer, or a changed consent."""
         self._tell(made)
 
     def _write(

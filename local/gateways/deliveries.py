@@ -1,4 +1,4 @@
-"""Notifications over HTTP, retried until a receiver accepts them, with the faults of a mode."""
+"""Notifications over HTTP, with a few retries and the faults of a mode."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,9 +15,9 @@ from local.gateways.policy import Mode
 RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
 ANSWER_TIMEOUT_S = 5.0
 COPIES = 3
-# Older than receivers accept.
+# Age in seconds at which receivers must reject a notification.
 STALE_S = 601
-# Seconds for which a notification waits for a later one that overtakes it.
+# Milliseconds for which a notification waits for later ones that overtake it.
 REORDER_MS = 5_000
 Posted = tuple[bytes, dict[str, str]]
 
@@ -32,7 +32,7 @@ class Message:
     sign: Callable[[int], dict[str, str]]
     """Returns the headers that sign the body at a time in seconds."""
     forge: Callable[[int], list[Posted]]
-    """Returns the forged requests that an attacker without the keys could send."""
+    """Returns forged requests, all of which receivers must reject."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Deliveries:
             for posted in message.forge(wall_s()):
                 await self._post(message, posted, "forged")
         if mode is Mode.STALE_NOTIFICATIONS:
-            # Send only a replay from ten minutes ago, because the real notification never arrives.
+            # Send only a notification signed ten minutes ago; the current one never arrives.
             await self._post(message, signed(wall_s() - STALE_S), "stale")
             return
         if mode is Mode.DUPLICATE_NOTIFICATIONS:

@@ -67,7 +67,7 @@ REFUSALS = {
 }
 DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUND_THEN_FOUND}
 
-# Longer than any caller waits for an answer.
+# Longer than any caller waits for a response.
 HANG_MS = 30_000
 SLOW_MS = 1_500
 # Number of queries that return NOT_FOUND although the record exists.
@@ -81,7 +81,7 @@ class Books(Protocol):
         """Move a transfer to another state."""
 
     def end_consents(self) -> None:
-        """Let all users revoke their consent."""
+        """Revoke all consents, as their users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Policy:
         )
 
     def draw(self, among: frozenset[Mode], subject: str) -> Mode:
-        """Draw one of the modes *among* for a call about *subject*; return OK if none is drawn."""
+        """Draw one of the modes *among* for *subject*; return OK if none is drawn."""
         kind = min(among)
         self._drawn[f"{kind}/{subject}"] += 1
         count = self._drawn[f"{kind}/{subject}"]

@@ -46,7 +46,7 @@ class Provider(ABC):
         return name
 
     async def forget(self, _: Body) -> None:
-        """Reset the books."""
+        """Reset the books, the policy, and the lists of calls and notifications."""
         self.gateway.policy = Policy()
         self.gateway.forget()
         self.calls.clear()

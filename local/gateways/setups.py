@@ -35,7 +35,7 @@ class Setup(ABC):
     program: str
     """Name of the simulator among the programs of a stack."""
     port: int
-    """Port in the documentation."""
+    """Documented port of the simulator, used unless another program has it."""
     enabled_by: str
     """Parameter that enables the provider."""
     scripts: Sequence[str] = ()
@@ -45,7 +45,7 @@ class Setup(ABC):
     is_simulated: bool = True
     """Whether a local stack starts its simulator."""
     policies: Sequence[str] = ()
-    """Trusted Types policies that those scripts need."""
+    """Trusted Types policies that `scripts` need."""
 
     @abstractmethod
     def simulator(self, place: Place) -> Provider:
@@ -57,10 +57,10 @@ class Setup(ABC):
 
     @abstractmethod
     def parameters(self, state_dir: Path, url: str) -> dict[str, str]:
-        """Return the other parameters of a local stack; its simulator is at *url*."""
+        """Return a local stack's other parameters; the provider's simulator is at *url*."""
 
     def page(self, _parameters: Parameters, _url: str = "") -> dict[str, str] | None:
-        """Return the provider's part of /config.json; *url* is a simulator's, if there is one."""
+        """Return the provider's part of /config.json; *url* is "" without a simulator."""
         return None
 
     def auth(self, _parameters: Parameters) -> dict[str, str] | None:

@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 
 
 class SimulatedPayers:
-    """Controls of one provider: each public method takes the body of `POST /_fake/<name>`."""
+    """Controls of one provider; `POST /_fake/<name>` passes its body to the method of this name."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class SimulatedPayers:
         return {"mode": sorted(policy.shares)}
 
     def pay(self, body: Body) -> Body:
-        """Let a user pay `payment_id`. `late` allows an order that is closed or already paid."""
+        """Pay `payment_id` as a user. `late` allows an order that is closed or already paid."""
         paid = self._gateway.take_payment(
             find(self._gateway.orders, body["payment_id"]),
             self._user_of(body.get("payer", "somebody")),
@@ -50,7 +50,7 @@ class SimulatedPayers:
         return {"number": paid.number, "transaction_id": paid.outside_no}
 
     def confirm(self, body: Body) -> Body:
-        """Let a user confirm `withdrawal_id`, or agree to `authorization_no`."""
+        """Confirm `withdrawal_id`, or agree to `authorization_no`, as its user."""
         if "authorization_no" in body:
             consent = self._gateway.agree(body["authorization_no"])
             return {"number": consent.number, "state": consent.state}
@@ -59,7 +59,7 @@ class SimulatedPayers:
         return self._shown(transfer)
 
     def fail(self, body: Body) -> Body:
-        """Let `withdrawal_id` fail for a `reason`."""
+        """Make `withdrawal_id` fail for a `reason`."""
         transfer = find(self._gateway.transfers, body["withdrawal_id"])
         self._gateway.move(transfer, "failed", body.get("reason", "ACCOUNT_FROZEN"))
         return self._shown(transfer)
@@ -70,7 +70,7 @@ class SimulatedPayers:
         return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).number}
 
     def withdraw_authorization(self, body: Body) -> Body:
-        """Let a user revoke the consent `authorization_no`."""
+        """Revoke the consent `authorization_no`, as its user."""
         consent = self._gateway.end(body["authorization_no"], "USER_CLOSE")
         return {"number": consent.number, "state": consent.state}
 

@@ -27,7 +27,7 @@ class HostSetup(Setup):
         )
 
     def secrets(self, state_dir: Path) -> dict[str, Path]:
-        """Return the wallet's two secrets."""
+        """Return the file with the wallet's two secrets."""
         return {"HostWalletSecretArn": state_dir / "payments" / "wallet.json"}
 
     def parameters(self, _state_dir: Path, url: str) -> dict[str, str]:

@@ -98,7 +98,7 @@ class Host(Provider):
             wrong, true = signed(OTHERS_SECRET, now_s), signed(self.keys.result_secret, now_s)
             return [
                 (body, wrong),
-                # The receiver must reject a message that our own secret signed.
+                # The receiver must reject a signature by the secret for calls to the wallet.
                 (body, signed(self.keys.call_secret, now_s)),
                 (body.replace(b'"number": "', b'"number": "9'), true),
                 (body, wrong | {"webhook-signature": "v1"}),
@@ -230,7 +230,7 @@ def signed_headers(
 
 
 def check(secret: str, headers: Mapping[str, str], body: bytes) -> str:
-    """Return a message's id; reject a message that was not signed within the last five minutes."""
+    """Return a message's id; reject a wrong signature, or a time more than five minutes off."""
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not timestamp.isdecimal() or abs(wall_s() - int(timestamp)) > AGE_S_MAX:
         raise Refused(401, "UNSIGNED", "the timestamp is more than five minutes off")

@@ -123,7 +123,7 @@ class WeChat(Provider):
             self._served("GET", "/v3/bill/tradebill", "statement", self._trades),
             self._served("GET", "/v3/bill/fundflowbill", "statement", self._flows),
             Route("/v3/billdownload/file", self._download),
-            # A request for certificates gets this response too, because a public key replaces them.
+            # Requests for certificates also end here, because a public key replaces them.
             self._served("GET", "/v3/{path:path}", "unknown", _unknown),
             Route("/connect/oauth2/authorize", self._authorize),
             Route("/sns/oauth2/access_token", self._login("code")),
@@ -435,7 +435,7 @@ class WeChat(Provider):
     # -- identity of a client
 
     async def _authorize(self, request: Request) -> Response:
-        """Redirect back with a code. Each browser is one account, which agrees to share a name."""
+        """Redirect back with a code. Each browser is one account; it shares its name if asked."""
         given = request.query_params
         back = given.get("redirect_uri", "")
         is_known = given.get("appid") == self.keys.merchant.app_id

@@ -31,7 +31,7 @@ FIELDS = {"mchid", "nonce_str", "signature", "timestamp", "serial_no"}
 
 @dataclass(frozen=True, slots=True)
 class Merchant:
-    """Names and keys that a merchant gets from the provider and keeps secret."""
+    """Content of `merchant.json`: the merchant's ids, keys and secrets."""
 
     mch_id: str
     app_id: str
@@ -45,7 +45,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """The provider's key pair and merchant data."""
+    """The provider's key pair, and the merchant's data and certificates."""
 
     private_key: rsa.RSAPrivateKey
     merchant: Merchant
@@ -76,7 +76,7 @@ class GatewayKeys:
         self.certificates[merchant.cert_serial] = _load(merchant.private_key).public_key()
 
     def check(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Reject a request that the merchant did not sign within the last five minutes."""
+        """Reject a request without the merchant's signature, or with a time over 5 minutes off."""
         scheme, _, rest = headers.get("authorization", "").partition(" ")
         given, merchant = dict(FIELD.findall(rest)), self.merchant
         if scheme != SCHEME or not set(given) >= FIELDS:
@@ -95,8 +95,8 @@ class GatewayKeys:
             key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
         except (InvalidSignature, ValueError):
             raise _sign_error("the signature does not fit") from None
-        # Without this key id, the provider would sign with a platform certificate, which new
-        # merchants lack.
+        # The header names the key with which the provider must sign the response. New merchants
+        # have no platform certificate, only this public key.
         if headers.get("wechatpay-serial", merchant.public_key_id) != merchant.public_key_id:
             raise _sign_error("Wechatpay-Serial names no key of this gateway")
 
