@@ -2,7 +2,7 @@
 
 `docs/reference/stability.md` has the promises. Requests may accept more. Responses and webhooks may
 gain fields, enumeration values, and alternatives of known types, but lose none.
-`tests/unit/local/test_contract.py` has an example of each kind of breaking change.
+`tests/unit/local/test_contract.py` has examples of breaking changes.
 """
 
 from collections.abc import Iterator

@@ -114,7 +114,11 @@ def _packet_path() -> re.Pattern[str]:
 
 
 def _is_crawler(scope: Scope) -> bool:
-    """Return whether a chat app's crawler requests a packet, by the rule in template.yaml."""
+    """Return whether a chat app's crawler requests a packet.
+
+    Unlike CloudFront's function, this rule also requires `text/html` in Accept and no token,
+    because the API has the same paths on this server.
+    """
     headers = Headers(scope=scope)
     return (
         _packet_path().fullmatch(scope["path"]) is not None

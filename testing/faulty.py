@@ -33,7 +33,7 @@ _LEFT_BEHIND = 0.5
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)
-"""Milliseconds that a request takes; its answer takes equally long."""
+"""Possible delays in milliseconds, chosen separately for a request and its response."""
 
 TIMEOUTS_MS = (100, 500, 1_500)
 """Milliseconds for which a caller waits for a missing answer."""

@@ -1,4 +1,4 @@
-/** `<red-packet>` in Vue's templates and JSX. */
+/** Types of `<red-packet>` in Vue's templates. */
 
 import type { DefineComponent } from "vue";
 import type { RedPacketAttributes, RedPacketEvents } from "./index.js";

@@ -1,4 +1,4 @@
-"""Limit of ledger reads that one user's grabs may cause."""
+"""Limit on the ledger reads that one user's grabs may cause."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-/** Form of a campaign, with a preview beside it. The browser keeps a draft of the form until it is saved. */
+/** Campaign form, with a preview beside it. The browser keeps a draft of the form until it is saved. */
 
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";

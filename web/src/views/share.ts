@@ -1,4 +1,4 @@
-/** Share: the link, its QR code, and a card with both as an image. */
+/** Share view: the link, its QR code, and a card to save as an image, with the code and greeting. */
 
 import { html, nothing } from "lit";
 

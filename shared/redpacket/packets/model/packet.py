@@ -169,7 +169,7 @@ class Packet:
 
     @property
     def counts_as_open(self) -> bool:
-        """Return whether the packet counts toward the sender's limit of open packets."""
+        """Return whether the packet counts toward the sender's limit on open packets."""
         return self.rules.campaign_id is None
 
     @property

@@ -40,7 +40,7 @@ class EndPorts:
 
 
 def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
-    """End the shard that share *last_no* emptied; return False if the caller must try later."""
+    """End the shard emptied by share *last_no*; return False if the caller must try later."""
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:

@@ -218,7 +218,7 @@ def _cancel_unpaid(
         if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
             ports.logger.event("unpaid_packet_waits", packet_id=packet_id)
             return
-        # The packet counts toward the sender's limit of open packets, so it must end.
+        # The packet counts toward the sender's limit on open packets, so it must end.
         ports.logger.failure("packet_cancelled_unasked", error, packet_id=packet_id)
     if ports.ledger.cancel_unpaid(packet, ports.clock.now_ms()):
         ports.logger.event("packet_cancelled", packet_id=packet_id)
