@@ -37,7 +37,7 @@ _DELIVERIES = 100
 
 
 class Pigeon:
-    """Connector of the test-only platform, which one line of the registry adds."""
+    """Connector for the test-only platform, which `registry_line` adds to the registry."""
 
     def __init__(self, environment: ConnectorEnvironment) -> None:
         self._word, self._http = environment.secret["pigeon_word"], environment.http
@@ -79,7 +79,7 @@ class Pigeon:
         return False
 
     def notify(self, member: Member, chat_id: str, text: str) -> None:
-        """Write to one member."""
+        """Write to one member; ignore a failure."""
         card = Card("", text, (), None, None, None)
         try:
             self._call(member.host_id.partition(":")[2], "", card)
@@ -120,7 +120,7 @@ class PigeonLoft(Platform):
         return [Route("/pigeon", self._take, methods=["POST"])]
 
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:
-        """Deliver words."""
+        """Deliver a message."""
         shown = Shown(str(self.number()), person.key, [(text, False)], answers=answers)
         chat.messages.append(shown)
         body = {"chat": chat.chat_id, "message": shown.message_id, "text": text, "answers": answers}
@@ -183,7 +183,7 @@ class Joined:
         return self.platform.chats[GROUP]
 
     def call(self) -> Any:
-        """Wait for the next call to the bot, and return the call."""
+        """Wait for the oldest call to the bot that no test has taken, and return it."""
         self._wait(lambda: bool(self.calls))
         return self.calls.pop(0)
 
@@ -201,11 +201,11 @@ class Joined:
         self._wait(lambda: all(task.done() for task in self.platform.last.values()))
 
     def write(self, person: Person, text: str, **more: str) -> None:
-        """Let a member write."""
+        """Write as a member."""
         self._act("write", person, text=text, **more)
 
     def tap(self, person: Person, message_id: str, **more: str | dict[str, str]) -> None:
-        """Let a member tap a card."""
+        """Tap a card as a member."""
         self._act("tap", person, message=message_id, **more)
 
     async def answer(self, request: Request) -> Response:

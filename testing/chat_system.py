@@ -38,8 +38,8 @@ def a_chat(chat_id: str = GROUP, **changes: Any) -> Chat:
 
 @dataclass
 class Loft:
-    """Platform that stores posted messages. It first answers with the statuses in *answers*, in
-    which None means no answer.
+    """Platform that stores posted messages. It first returns the statuses in *answers*, without
+    storing anything for those other than 200; None means that no response arrives.
     """
 
     cards: dict[str, list[str]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Loft:
 
 
 class CardList(list[str]):
-    """CardQueue that stores the ids of packets in a list."""
+    """CardQueue that appends packet ids to a list."""
 
     def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
         """Store packets whose cards must be edited."""
@@ -93,7 +93,7 @@ class ChatSystem:
         self._numbers = iter(range(1, 10_000))
 
     def admit(self, chat: Chat | None = None) -> Chat:
-        """Let an operator admit a chat."""
+        """Admit a chat as an operator."""
         return admit_chat(an_operator().person, chat or a_chat(), chats=containers.chat.chats)
 
     def user(self, name: str) -> User:
@@ -111,12 +111,12 @@ class ChatSystem:
         return self.system.balance_fen(self.user(name).user_id)
 
     def write(self, name: str, text: str, chat: str = GROUP, **more: Any) -> Mapping[str, Any]:
-        """Let a member write; the same *message* id again is a redelivery."""
+        """Write as a member; a call with an earlier *message* id is a redelivery."""
         given = {"message": f"w-{next(self._numbers)}", "text": text, "chat": chat}
         return self._call(name, {**given, **more})
 
     def tap(self, name: str, packet_id: str, chat: str = GROUP) -> str:
-        """Let a member tap a card, and return the answer."""
+        """Tap a card as a member, and return the answer."""
         seen = self._call(name, {"packet": packet_id, "chat": chat, "message": "m-1"})
         return str(seen["coo"])
 

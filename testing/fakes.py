@@ -1,4 +1,4 @@
-"""In-memory fakes. tests/contract compares each with the real service."""
+"""In-memory fakes of services. tests/contract compares most of them with the real services."""
 
 from testing.lottery.fake_draw_cache import FakeDrawCache
 from testing.packets.fake_claim_cache import FakeAudiences, FakeQuotas, FakeShards

@@ -1,4 +1,4 @@
-"""Stand-ins that fail like the real services at each I/O: before or after it, or in doubt."""
+"""Stand-ins whose I/O fails like that of the real services: before, after, or in doubt."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ Failure: TypeAlias = Callable[[], Exception]
 
 
 _LEFT_BEHIND = 0.5
-"""Fraction of unanswered transactions that are still committed after their caller gave up."""
+"""Fraction of transactions in doubt or with a crash that stay open after their caller is gone."""
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)
@@ -79,8 +79,8 @@ class Wire:
         in_doubt: Failure,
         begin: Callable[[], Callable[[], None]] | None = None,
     ) -> Result:
-        """Call *do* unless a fault occurs. Raise *lost* if nothing was done, and *in_doubt* if *do*
-        may have run. A call with *begin* may end long after its caller gave up.
+        """Call *do* unless a fault prevents it. Raise *lost* if nothing was done, and *in_doubt* if
+        *do* may have run. A call with *begin* may end long after its caller gave up.
         """
         self.steps += 1
         if begin:

@@ -126,11 +126,11 @@ VARIABLES = {
 
 
 _EXPORTS_KEPT = 4
-"""Number of newest exports that are kept, because concurrent runs may start from them."""
+"""Number of newest exports that are kept, because a later export may start from them."""
 
 
 class InMemorySystem:
-    """System with users; *told* stores every answer to a claim, for I5."""
+    """System with users; *told* stores every successful claim's answer, for I5."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -342,11 +342,11 @@ class InMemorySystem:
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def grab_all(self, packet: Packet, *users: str) -> list[Share]:
-        """Let *users* grab one after another, and return their shares."""
+        """Grab as each of *users* in order, and return their shares."""
         return [self.grab(packet, user).share for user in users]
 
     def crowd(self, packet: Packet, count: int) -> list[Share]:
-        """Let *count* users grab, user-0 first; return their shares."""
+        """Grab as *count* users, user-0 first; return their shares."""
         return self.grab_all(packet, *(f"user-{number}" for number in range(count)))
 
     def open(
@@ -412,7 +412,7 @@ class InMemorySystem:
         return campaign
 
     def draw_each(self, count: int, name: str = "user") -> list[Draw]:
-        """Let *count* users draw once in the campaign "gala", user-0 first."""
+        """Draw once in the campaign "gala" as each of *count* users, number 0 first."""
         return [self.draw("gala", f"{name}-{number}", "key").draw for number in range(count)]
 
     def load_campaign(self, campaign_id: str) -> None:
@@ -476,7 +476,7 @@ class InMemorySystem:
         return ports
 
     def load_packet(self, packet_id: str) -> None:
-        """Load all of a packet's shards from the ledger."""
+        """Load all of a packet's shards into the claim cache from the ledger."""
         packet = self.packets.find_packet(packet_id)
         assert packet
         for shard in range(shard_count(packet_id)):
@@ -589,7 +589,7 @@ class InMemorySystem:
         self.clock.at_ms += duration_ms
 
     def end(self) -> ExpireReport:
-        """Let packets of the default lifetime expire, and sweep."""
+        """Pass the default lifetime of packets, and sweep."""
         self.pass_time(LIFE_MS + 1_000)
         return self.expire()
 

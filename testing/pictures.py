@@ -1,4 +1,4 @@
-"""Small pictures of each media type, with optional parts and any declared size."""
+"""Small PNG, JPEG and WebP pictures, with optional parts and any declared size."""
 
 import struct
 import zlib
@@ -31,8 +31,8 @@ def jpeg_segment(marker: int, data: bytes) -> bytes:
 
 
 def exif_segment(orientation: int, order: str, *, secret: bytes = b"") -> bytes:
-    """Return an Exif segment that first rotates a photo (`>` is big-endian), then has *secret*
-    bytes.
+    """Return an Exif segment with an *orientation*, in byte *order* (`>` is big-endian), followed
+    by *secret* bytes.
     """
     tiff = (b"MM\0*" if order == ">" else b"II*\0") + struct.pack(f"{order}I", 8)
     entries = struct.pack(f"{order}HHHIHH", 1, 0x0112, 3, 1, orientation, 0) + bytes(4)

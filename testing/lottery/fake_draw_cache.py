@@ -51,7 +51,7 @@ class _Stock:
 
 
 class _DrawDay:
-    """State of a lottery for one day; a draw's outcome includes the previous misses."""
+    """State of a lottery for one day; *draws* stores each outcome and the misses before it."""
 
     def __init__(self) -> None:
         self.players: dict[str, Player] = {}

@@ -96,7 +96,7 @@ class Office:
         return {packet.expires_at_ms for packet in packets if packet.status is PacketStatus.OPEN}
 
     def meet(self, do: Callable[[], object], where: str = "SET prizes", times: int = 1) -> None:
-        """Call *do* just before the next transactions with *where* in an update."""
+        """Call *do* just before each of the next *times* transactions with *where* in an update."""
         self.client.meetings, self.client.where = [do] * times, where
 
     def cut(

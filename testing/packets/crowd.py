@@ -45,7 +45,7 @@ ASKED_AT_MOST = 20
 
 
 def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
-    """Let all users grab at the same time, and return their answers."""
+    """Grab as all users at the same time, and return the count of each answer."""
     answers: Counter[str] = Counter()
     ready = threading.Barrier(CROWD)
 
@@ -73,7 +73,7 @@ def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
 
 
 class _SlowDynamo:
-    """Client for many threads that makes one call at a time."""
+    """Slow client for many threads: waits overlap, but calls run one at a time."""
 
     def __init__(self, client: Any) -> None:
         self.exceptions = client.exceptions

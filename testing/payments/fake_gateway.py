@@ -52,8 +52,8 @@ class FakeGateway(Gateway):
     """Simulator with hooks that a suite may set at any time.
 
     *hides_for_ms*: a transfer is NOT_FOUND for this time; *next_state*: a transfer's state at the
-    next query; *refusal*: the answer to a transfer, or to a query of an existing one; *is_away*: no
-    call is answered; *ends_orders*: overdue orders are closed before a call closes them;
+    next query; *refusal*: the answer to a transfer call, even to a retry; *is_away*: every call
+    fails; *ends_orders*: overdue orders are closed before a call closes them;
     *refund_takes_ms*: a refund is PROCESSING for this time; *billed_on*: the day whose statement
     has a line; *edit_statement*: changes a day's lines, or returns None if there is no statement;
     *remembers_ms*: an older transfer is unknown, and would be paid again; *locks_money*: statements
@@ -87,7 +87,7 @@ class FakeGateway(Gateway):
         self.ends_in_time = False
 
     def lapse(self) -> None:
-        """Delete old transfers, and let *next_state* decide about the others."""
+        """Delete transfers older than *remembers_ms*; *next_state* decides about the others."""
         since_ms = self.clock.now_ms() - self.remembers_ms
         for made in [*self.transfers.values()]:
             if made.created_at_ms < since_ms:
@@ -126,7 +126,7 @@ class FakeGateway(Gateway):
         payer_hash: str | None = None,
         is_forced: bool = False,
     ) -> Transaction | None:
-        """Let a user pay an order; return None if it is closed, or paid and not *is_forced*."""
+        """Pay an order as a user; return None if it is not unpaid, unless *is_forced*."""
         order = self.orders.get(number)
         if order is None or (not is_forced and order.state(self.clock.now_ms()) != "unpaid"):
             return None

@@ -94,7 +94,7 @@ class Inbox:
 
 @dataclass(slots=True)
 class Fake:
-    """Address of the counterparty."""
+    """Address and controls of the simulated counterparty."""
 
     url: str
 
@@ -173,7 +173,7 @@ class Side:
         return self.callbacks.read(received.headers, received.body, time.time_ns() // 1_000_000)
 
     def notices(self, count: int) -> list[ProviderEvent]:
-        """Return the events of the first *count* callbacks, except forged ones."""
+        """Wait for *count* callbacks, and return the events of all callbacks but forged ones."""
         notices = []
         for received in self.inbox.wait_for(count):
             try:

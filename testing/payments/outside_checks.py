@@ -119,7 +119,7 @@ def held_fen(withdrawal: Withdrawal) -> int:
 def check_withdrawn(
     withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
 ) -> list[Difference]:
-    """I9: withdrawals that were not returned count toward the limit of a user and a day."""
+    """I9: a user's counter for a day has the withdrawals that were not returned."""
     wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for withdrawal in withdrawals:
         count = wanted[withdrawal.user_id, withdrawal.day]

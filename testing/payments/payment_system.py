@@ -282,7 +282,7 @@ class PaymentSystem:
         return self.sweep()
 
     def called(self, amount_fen: int, *, is_away: bool = False) -> Withdrawal:
-        """Let the user withdraw, and call the provider, which may be unavailable."""
+        """Withdraw as the user, and call the provider, which may be unavailable."""
         withdrawal = self.withdraw("user", amount_fen)
         self.gateway.is_away = is_away
         self.dispatch(1_000)
@@ -302,7 +302,7 @@ class PaymentSystem:
         return self.confirm(payment)
 
     def refund(self, payment: Payment, amount_fen: int) -> None:
-        """Refund a payment manually at the provider, which sends a callback."""
+        """Refund a payment in the provider's console, and handle the callback."""
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 

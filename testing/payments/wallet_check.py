@@ -51,7 +51,7 @@ UNANSWERED = 2
 
 
 class ScenarioClient(HostClient):
-    """Client that stores the numbers of one scenario, keyed by field."""
+    """Client that stores the numbers in one scenario's calls, keyed by field."""
 
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys, http_client)
@@ -75,7 +75,7 @@ class ScenarioClient(HostClient):
 
 
 class OwnWallet(Fake):
-    """Controls of a wallet, which may support none. Query answers replace the wallet's books."""
+    """Controls of a wallet, which may lack any. Query responses replace the wallet's books."""
 
     def __init__(self, url: str, client: ScenarioClient) -> None:
         super().__init__(url)

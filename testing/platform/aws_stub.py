@@ -1,4 +1,4 @@
-"""Server that answers like AWS, or fails each call as instructed."""
+"""Server that answers like AWS, or fails calls as instructed."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Answer; *cut_off* omits the end of it, and *ends* closes the connection afterwards."""
+    """Response; *cut_off* makes its body end too early, and *ends* only closes the connection."""
 
     status: int = 200
     body: JSON | bytes = field(default_factory=dict)

@@ -52,7 +52,7 @@ class Cloud(Stack):
         make_tables(dynamodb)
 
     def make_queues(self, name: str, visibility_timeout_s: int) -> tuple[str, str]:
-        """Return the URLs of a queue and of its DLQ."""
+        """Create a queue and its DLQ, and return their URLs."""
         sqs: Any = self.aws("sqs")
         dlq_url = str(sqs.create_queue(QueueName=f"{name}-dlq")["QueueUrl"])
         attributes = sqs.get_queue_attributes(QueueUrl=dlq_url, AttributeNames=["QueueArn"])

@@ -65,7 +65,7 @@ class Cluster:
 
     @contextmanager
     def unserved(self, slot: int) -> Iterator[None]:
-        """Remove a slot from its owner. The other slots stay available without full coverage."""
+        """Remove a slot from its owner during the block; the owner still serves its other slots."""
         owner = self.owner(slot)
         owner.admin.config_set("cluster-require-full-coverage", "no")
         self._ask(owner, "DELSLOTS", slot)

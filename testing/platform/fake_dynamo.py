@@ -56,7 +56,7 @@ def _has_reserved(expressions: tuple[str, ...]) -> bool:
 
 
 def _check_bound(operation: str, arguments: Item) -> None:
-    """Reject reserved words, unused names and values, and missing ones."""
+    """Reject reserved words, and names and values that are unused or undefined."""
     expressions = tuple(text for name, text in arguments.items() if name.endswith("Expression"))
     values, names = _used(expressions)
     if _has_reserved(expressions):
@@ -227,7 +227,7 @@ class FakeDynamo:
 
     def _page(self, rows: list[Item], index: str, options: Item) -> Item:
         """Return the next rows; as on AWS, a full page has a key even if no rows follow. The key is
-        a position, not a count, so rows that are meanwhile written before it change nothing.
+        a position, not a count, so rows that are written before it do not shift the next page.
         """
         names = ("pk", "sk", *INDEXES.get(index, ()))
         if start := options.get("ExclusiveStartKey"):
@@ -326,7 +326,7 @@ class FakeDynamo:
         return reason
 
     def _after(self, operation: Item) -> Item | None:
-        """Return the row after an operation, or None if the operation changes nothing."""
+        """Return the row after a Put or Update, or None for other operations."""
         ((verb, arguments),) = operation.items()
         if verb == "Put":
             return dict(arguments["Item"])

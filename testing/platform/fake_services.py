@@ -14,8 +14,8 @@ from testing.builders import NOW_MS
 
 
 class Away:
-    """Dependency that answers no call, or none with certain names. Other calls go to *kept*;
-    *requests* has the arguments of the failed calls.
+    """Dependency whose calls all fail or, with *names*, only the calls with these names. Other
+    calls go to *kept*; *requests* has the arguments of the failed calls.
     """
 
     def __init__(

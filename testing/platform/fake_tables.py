@@ -89,7 +89,7 @@ class FakeTable(MutableMapping[Key, Item]):
 
 
 class FakeStream:
-    """Stream of all tables: every write with the previous row, as Lambda gets them."""
+    """Stream of all tables: every write but deletions, with the previous row, as Lambda gets it."""
 
     def __init__(self) -> None:
         self._rows: dict[Position, Item] = {}

@@ -1,4 +1,4 @@
-"""Faults that the nightly reconciliation must report, one for each check in docs/invariants.md."""
+"""Faults that the nightly comparisons must report, at least one per check of stored rows."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -108,7 +108,7 @@ class World:
         return {"pk": pk, "sk": sk}
 
     def night(self, after_ms: int) -> set[str]:
-        """Run a nightly comparison and a statement comparison; return what failed."""
+        """Compare all tables and a statement; return the checks, rules and details that differ."""
         day = statement_day(self.system.clock.now_ms())
         self.system.pass_time(max(after_ms, MOVING_MS + 1))
         result = self.system.reconcile()
@@ -127,7 +127,7 @@ class World:
         return {check.name for check in self.system.reconcile().checks if check.differences}
 
     def told_by_tests(self) -> set[str]:
-        """Return the Python checks that find differences in the whole ledger."""
+        """Return the Python checks, other than those of responses, that find differences."""
         state = self.system.ledger_state()
         return {name for name, _, differences in state.checked([], []) if differences}
 
@@ -316,7 +316,7 @@ PLANTED: dict[str, Plant] = {
         "payments", payment_keys.withdrawn("bob", w.paid.day), "withdrawn_fen", -5_000
     ),
 }
-"""Fault for each check: a corrupted row, or time that passes without a sweep.
+"""Fault for each check: corrupted rows, or time that passes without a sweep.
 
 If a key names a comparison after the check, that comparison must find the fault.
 """

@@ -1,4 +1,4 @@
-"""Soak test: a week of production in minutes, on one local stack. The last line is JSON.
+"""Soak test: a week of production in minutes, on one local stack. It prints JSON last.
 
 make soak MINUTES=30 SEED=1
 """

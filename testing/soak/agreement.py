@@ -1,4 +1,4 @@
-"""Final comparison of a soak: pages, ledger, providers' books, mirror and reports must agree."""
+"""Final comparison of a soak: responses, pages, ledger, books, mirror and reports must agree."""
 
 import time
 from collections import Counter
@@ -21,7 +21,7 @@ from testing.soak.watch import Caller
 
 TABLES = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
 REST_S = 480
-"""Maximum seconds until all work ends: messages stay in flight for up to 360 s."""
+"""Maximum seconds until all work ends; a message may be in flight for 360 of them."""
 PLACES = "", "Delayed", "NotVisible"
 """Suffixes of the queue attributes that count messages."""
 FINAL = {"paid", "failed", "cancelled"}
@@ -52,7 +52,7 @@ class Agreement:
         self._pages: dict[str, dict[str, Any]] = {}
 
     def check(self) -> None:
-        """Wait until all work has ended, and compare all sources."""
+        """End all work, wait for it, and compare all sources."""
         self._rest()
         self._read_packets()
         books = self._check_providers()
@@ -130,7 +130,7 @@ class Agreement:
         return status in FINAL
 
     def _ends_payment(self, person: Person, number: str) -> bool:
-        """Return whether a payment has arrived; if not, let the provider notify us again."""
+        """Return whether a payment has arrived; if not, make the provider notify us again."""
         status = expect(person.call.ask("GET", f"/me/payments/{number}"))["status"]
         if status in {"paid", "refunded"}:
             return True

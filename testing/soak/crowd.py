@@ -19,7 +19,7 @@ PHRASE = "恭喜发财"
 FUNDS_FEN, OPERATORS_FEN, BUDGET_FEN = 20_000, 50_000_000, 20_000_000
 ABOVE_APPROVAL_FEN = 100_000_100
 REPEATS = 0.1
-"""Fraction of successful requests that a user repeats with the same key."""
+"""Fraction of successful requests that a user who is not naive repeats with the same key."""
 CANCELS, WELL_SAID, LARGE = 0.3, 0.8, 0.2
 HOUR_MS = 3_600_000
 RAIN_EVERY_S = 60.0
@@ -44,7 +44,7 @@ WRONG = {"internal_error", "invalid_request", "unauthorized", "packet_not_found"
 
 @dataclass
 class Packet:
-    """A packet that the crowd knows, with the claims that the API confirmed."""
+    """Packet that the crowd knows, with the claims that the API confirmed."""
 
     packet_id: str
     sender: "Person | None"
@@ -56,7 +56,7 @@ class Packet:
 
 @dataclass(eq=False)
 class Person:
-    """A user, and what the API has answered to this user."""
+    """User, and the facts that the API's responses told this user."""
 
     name: str
     token: str
@@ -108,7 +108,7 @@ class Crowd:
     # ---------------------------------------------------------------- life
 
     def begin(self) -> None:
-        """Give all users money, create the campaign, and start the threads."""
+        """Give all users money, create the campaign and prizes, and start the threads."""
         for name in ("boss", "till"):
             giver = self.treasurer if name == "boss" else self.operator
             giver.ask("POST", "/admin/deposits", {"user": name, "amount_fen": OPERATORS_FEN}, name)
@@ -127,7 +127,7 @@ class Crowd:
             thread.start()
 
     def end(self) -> None:
-        """Stop each thread once its request is answered."""
+        """Stop each thread once its current action is complete."""
         self._is_over.set()
         for thread in self._threads:
             thread.join()
@@ -149,7 +149,7 @@ class Crowd:
     def once(
         self, person: Person, path: str, body: dict[str, Any], chance: random.Random, name: str
     ) -> dict[str, Any] | None:
-        """Post once, or twice with the same key; return the result, or None for a refusal."""
+        """Post, and sometimes repeat it; return the first result, or None for a refusal."""
         key = uuid.uuid4().hex
         answer = person.call.ask("POST", path, body, key)
         told = self.told(answer, path)
@@ -232,7 +232,7 @@ def expect(answer: httpx.Response) -> dict[str, Any]:
 
 
 def send(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Send a packet of any kind, funded from the balance or by a payment."""
+    """Send a packet of a random kind, funded from the balance or by a payment."""
     kind = chance.choice(("plain", "split", "two-step", "passphrase", "timed", "for few", "paid"))
     body: dict[str, Any] = {"kind": "lucky", "total_fen": chance.randrange(300, 900), "count": 3}
     starts_at = time.time() + 3 if kind == "timed" else 0.0
@@ -255,7 +255,7 @@ def send(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def send_of_campaign(crowd: Crowd, _: Person, chance: random.Random) -> None:
-    """Let the operator send a packet in the campaign."""
+    """Send a packet in the campaign as the operator."""
     body = {"kind": "lucky", "total_fen": 800, "count": 8, "campaign_id": CAMPAIGN}
     body["expires_in_s"] = chance.randrange(15, 60)
     answer = crowd.operator.ask("POST", "/admin/packets", body, uuid.uuid4().hex)
@@ -264,7 +264,7 @@ def send_of_campaign(crowd: Crowd, _: Person, chance: random.Random) -> None:
 
 
 def plan_rain(crowd: Crowd, person: Person, _: random.Random) -> None:
-    """Let the operator plan a rain round; users find the packets before the round begins."""
+    """Plan a rain round as the operator; the crowd finds the packets before the round begins."""
     with crowd.rains:
         if time.time() < crowd.next_rain_at:
             return
@@ -319,7 +319,7 @@ def end_packet(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def draw(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Draw once, unless the user is naive; a cash prize is credited as a claim is."""
+    """Draw once, unless the user is naive; a cash prize is credited like a claim."""
     if person in crowd.naive:
         return
     if told := crowd.once(person, f"/campaigns/{CAMPAIGN}/draws", {}, chance, "draw_id"):
@@ -404,7 +404,7 @@ def rename(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def read(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Read from the API what the page reads."""
+    """Read one of the resources that the page reads."""
     paths = ["/me", "/me/sent", "/me/received", "/me/transfers", f"/campaigns/{CAMPAIGN}"]
     paths += [f"/packets/{packet_id}" for packet_id in list(person.taken)[-3:]]
     path = chance.choice([*paths, "/me/notices"])
@@ -412,13 +412,13 @@ def read(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def deposit(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Let an operator deposit money, sometimes a sum that needs approval."""
+    """Deposit money for the user as an operator, sometimes a sum that needs approval."""
     is_large = chance.random() < LARGE
     crowd.deposit(person, ABOVE_APPROVAL_FEN if is_large else chance.randrange(100, 1_000))
 
 
 def edit(crowd: Crowd, _: Person, chance: random.Random) -> None:
-    """Let an operator edit the campaign."""
+    """Edit the campaign as the operator."""
     crowd.edit_campaign(chance)
 
 
@@ -441,4 +441,4 @@ ACTIONS: dict[Callable[[Crowd, Person, random.Random], None], int] = {
     deposit: 2,
     edit: 1,
 }
-"""Actions of users, with their relative frequencies."""
+"""Actions of users and operators, with their relative frequencies."""

@@ -18,7 +18,7 @@ EVENTS = [
 
 
 class Mirror:
-    """A webhook, and the events that its receiver got."""
+    """Webhook, and the events that its receiver got."""
 
     def __init__(self, stack: Stack, crowd: Crowd) -> None:
         self._stack, self._operator = stack, crowd.operator
@@ -67,7 +67,7 @@ def balances(events: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def last_events(events: list[dict[str, Any]], *, is_naive: bool) -> dict[str, str]:
-    """Return each packet's last event, by sequence or, for a naive mirror, by arrival."""
+    """Return each packet's last event type, by sequence or, for a naive mirror, by arrival."""
     of_packets = [
         event for event in events if ".packet." in event["type"] or ".claim." in event["type"]
     ]

@@ -43,7 +43,7 @@ class Troubles:
         self._version = 0
         self._left: list[Callable[[random.Random], None]] = []
         self.lost: dict[str, int] = {}
-        """Number of lost rows in each table."""
+        """Number of rows deleted before the restore, keyed by table."""
 
     # ---------------------------------------------------------------- processes
 
@@ -97,7 +97,7 @@ class Troubles:
                 os.kill(pid, signal.SIGCONT)
 
     def fail_receiver(self, chance: random.Random) -> None:
-        """Make the receiver unavailable or slow, or let it store events but return 500."""
+        """Make the receiver slow, unavailable, or return 500 for stored events, for a while."""
         with self.watch.fault("receiver fails"), client(self.stack.receiver) as receiver:
             for mode in (chance.choice(("down", "slow", "lost")), "down", "ok"):
                 receiver.put(f"/_fake/{WEBHOOK}", json={"mode": mode})
@@ -151,12 +151,12 @@ class Troubles:
         self.mirror.put()
 
     def _least_active(self) -> list[Person]:
-        """Return four users whose daily limits still allow a withdrawal and a payment."""
+        """Return the four users, none naive, with the fewest withdrawals and payments so far."""
         able = self.crowd.people[len(self.crowd.naive) :]
         return sorted(able, key=lambda each: len(each.withdrawals) + len(each.payments))[:4]
 
     def _begin_waiting(self, people: list[Person]) -> None:
-        """Start withdrawals and payments that the provider answers only after the upgrade."""
+        """Start withdrawals and payments while the provider is frozen until after the upgrade."""
 
         def begin(person: Person) -> None:
             with person.busy:
@@ -204,7 +204,7 @@ class Troubles:
     # ---------------------------------------------------------------- docs/how-to/restore.md
 
     def restore(self, chance: random.Random, between: Callable[[], None]) -> None:
-        """Delete rows, and restore them from an earlier backup as the runbook says.
+        """Delete rows, and restore them from an earlier backup as docs/how-to/restore.md says.
 
         All profiles return to the state of the backup, so later names are lost. Of the ledger, only
         some rows are lost, and only rows that no longer change.
@@ -257,7 +257,7 @@ class Troubles:
         return schema
 
     def _put_back(self, backup: str, table: str) -> None:
-        """Run the runbook's two commands."""
+        """Run the two commands of docs/how-to/restore.md, and check that all lost rows are back."""
         missing = [row for row in self._compared(backup, table) if row["state"] == "missing"]
         back = self._compared(backup, table, "--put-back")
         count = sum(row["state"] == "put back" for row in back)
@@ -305,7 +305,7 @@ class Troubles:
 
 
 def _rests(row: dict[str, Any]) -> bool:
-    """Return whether a ledger row is final: a settled share or an entry."""
+    """Return whether a ledger row no longer changes: a settled share or an entry."""
     sk = row["sk"]["S"]
     return ("settled_at_ms" in row and "work_pk" not in row) or sk.startswith("entry#")
 

@@ -1,4 +1,4 @@
-"""Record of a soak's requests and faults, in which a fault must explain every 5xx answer."""
+"""Record of a soak's requests and faults; a fault must explain every 5xx response."""
 
 import re
 import threading
@@ -43,7 +43,7 @@ CAUSES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A 5xx answer."""
+    """5xx response, or a request whose connection broke."""
 
     path: str
     status: int
@@ -64,7 +64,7 @@ class Watch:
     slow: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
-    """Number of successes for each feature."""
+    """Number of successes of each feature, and of refusals with each code."""
     violations: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     _windows: list[tuple[str, float, float]] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Watch:
             self.noted(kind, began_at)
 
     def noted(self, kind: str, began_at: float) -> None:
-        """Record the time window of a fault that ends now."""
+        """Record the time window of a fault that ends now, extended by GRACE_S."""
         with self._lock:
             self._windows.append((kind, began_at, time.monotonic() + GRACE_S))
 
@@ -133,7 +133,7 @@ class Caller:
         self.is_forgetful = False
 
     def ask(self, method: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
-        """Retry until an answer is final, and return it."""
+        """Retry until a response is final or PATIENCE_S has passed, and return the response."""
         patient_until = time.monotonic() + PATIENCE_S
         while True:
             answer = self._once(method, path, body, key)
