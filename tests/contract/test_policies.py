@@ -763,7 +763,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
 
 
 def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
-    """Let a group's members send and claim, also by text messages; then move the group."""
+    """Send and claim as a group's members, by commands and text messages; then move the group."""
     group, new_group = -100, -200
     path = {"connector": "telegram", "chat_id": str(group)}
     handlers.talk(1, group, text="/help")

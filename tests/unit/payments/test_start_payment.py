@@ -117,7 +117,7 @@ def test_one_of_two_concurrent_requests_orders(town: PaymentSystem) -> None:
     assert town.gateway.orders == {}
 
 
-# A function that is killed just before its call.
+# A start that is killed after the payment is stored, before the provider gets the order.
 
 
 def test_a_payment_that_was_never_ordered_ends_without_its_gateway(

@@ -24,7 +24,7 @@ export class SignIn extends View {
     if (this.#isElsewhere && matchMedia(WIDE).matches) void this.#drawCode().catch(() => undefined);
   }
 
-  /** Whether users can sign in only in a provider's app, and this is another browser. */
+  /** Whether users must sign in inside a provider's app, and this page is open outside of that app. */
   get #isElsewhere(): boolean {
     const app = signInProvider(session.config)?.app;
     return app !== undefined && !app.isHere();

@@ -61,7 +61,7 @@ class CachedLotteries:
     def get(self, campaign_id: str) -> Lottery:
         """Return a lottery.
 
-        Raises CampaignNotFound, also for a draft, and Unavailable if the cache has no value.
+        Raises CampaignNotFound (for drafts, too), and Unavailable if the cache has no value.
         """
         lottery = self._cache.read_in_turn(
             campaign_id,

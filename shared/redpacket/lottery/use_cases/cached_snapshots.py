@@ -37,7 +37,7 @@ class CachedSnapshots:
     def get(self, campaign_id: str, version_min: int = 0) -> CampaignSnapshot:
         """Return the lottery's snapshot at version *version_min* or later.
 
-        Raises CampaignNotFound, also for a draft, and Unavailable.
+        Raises CampaignNotFound (a draft counts as missing) and Unavailable.
         """
         snapshot = self._get(campaign_id, version_min)
         check_is_published(snapshot.campaign, self._clock.now_ms())

@@ -72,7 +72,7 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
     """Return a packet to readers without a token; edge caches may store the page.
 
-    Raises PacketNotFound, also for exclusive packets and for prizes.
+    Raises PacketNotFound for missing, exclusive and prize packets.
     """
     record = _read(request, packet_id_of(request), None)
     if record.packet.rules.prize_id:

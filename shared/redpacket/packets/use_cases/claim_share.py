@@ -276,7 +276,7 @@ class ClaimAttempt(Generic[Admitted_co]):
 
 
 def _find_rules(packet_id: str, ports: ClaimPorts) -> Rules:
-    """Return the packet's rules. Raises PacketNotFound, also for a prize packet."""
+    """Return the packet's rules. Raises PacketNotFound for missing and prize packets."""
     packet = ports.packets.find_known(packet_id)
     if packet is None or packet.rules.prize_id:
         raise PacketNotFound

@@ -29,7 +29,7 @@ def end_own_packet(
 ) -> Packet:
     """End a user's packet unless it has already ended.
 
-    Raises PacketNotFound, also for packets of campaigns and prizes, and Unavailable.
+    Raises Unavailable, and PacketNotFound for others' packets, campaign packets and prize packets.
     """
     packet = _find(packet_id, ports)
     if packet.rules.campaign_id or packet.sender.user_id != sender_id:
@@ -48,7 +48,7 @@ def end_any_packet(
 ) -> Packet:
     """End a campaign's packet, or any packet if *may_end_all*; log *reason* if this call ends it.
 
-    Raises PacketNotFound, also for a prize packet, and Unavailable.
+    Raises Unavailable, and PacketNotFound for missing and prize packets.
     """
     packet = _find(packet_id, ports)
     campaign_id = packet.rules.campaign_id

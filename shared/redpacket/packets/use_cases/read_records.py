@@ -65,8 +65,8 @@ def read_record(
 ) -> Record:
     """Return a record; *after_no* is 0 or the `next_no` of the previous page.
 
-    Winners see only their own claims of a prize packet. Raises PacketNotFound, also if the viewer
-    may not read the packet.
+    Winners see only their own claims of a prize packet. Raises PacketNotFound if it is
+    missing or the viewer may not read it.
     """
     packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):

@@ -38,7 +38,7 @@ def thank_sender(
     *,
     ports: ThanksPorts,
 ) -> int:
-    """Store the user's thanks, and return the user's share number, also for a retry.
+    """Store the user's thanks, and return the user's share number, again on a retry.
 
     The sender's notice is stored before new thanks, so a retry after a crash may store it again.
     Thanks for a campaign's packet cause no notice. Raises PacketNotFound, Forbidden for a user
