@@ -351,7 +351,7 @@ _OF_AWS = {"Task timed out", "Runtime exited", "AccessDenied"}
 
 
 def _logged(page: str) -> list[tuple[str, str]]:
-    """Return pairs: a function, and a text that *page*'s commands search for in the function's log."""
+    """Return (function, text) pairs: *page*'s commands search the function's log for the text."""
     looped = [(name, word) for words, name in _LOOPED.findall(page) for word in words.split()]
     return [*((name, quoted or word) for name, quoted, word in _LOGGED.findall(page)), *looped]
 
