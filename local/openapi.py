@@ -163,10 +163,10 @@ bytes. Clients switch on a problem's `code`.
 
 Text in the format `visible-text` has no control, bidi, zero-width, blank, private or unassigned
 character, except joiners, selectors and tags that an emoji or the script needs. A refusal names
-the character. Lengths count graphemes, of at most {CODE_POINTS_PER_GRAPHEME_MAX} code points on
-average: a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
-{NICKNAME_GRAPHEMES_MAX}. `maxLength` counts code points. The kind `equal`
-requires the split `equal`, and the kind `lucky` another split.
+the character. Lengths count graphemes: a greeting has at most {GREETING_GRAPHEMES_MAX}, a nickname
+{NICKNAME_GRAPHEMES_MAX}. `maxLength` counts code points, and is {CODE_POINTS_PER_GRAPHEME_MAX}
+times the limit in graphemes. The kind `equal` requires the split `equal`, and the kind `lucky`
+another split.
 
 A deployment may have lower maximums for `count` and `share_fen_max` than those listed here.
 """
@@ -447,7 +447,7 @@ _CSV_PAGE: Schema = {
     "a spreadsheet would read as a formula begins with an apostrophe; ids are unchanged.",
 }
 _RETRY_AFTER: Schema = {
-    "description": "Seconds to wait before a repeat, which returns the correct result.",
+    "description": "Seconds to wait before a retry, which returns the correct result.",
     "required": True,
     "schema": {"type": "integer", "minimum": 1},
 }

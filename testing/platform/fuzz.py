@@ -1,4 +1,4 @@
-"""Fuzz the deployed API from openapi.json, with requests that match the contract and others.
+"""Fuzz test of a local stack's API, with requests that match openapi.json and others.
 
 Schemathesis makes the cases, sends each over HTTP, and compares every answer with the contract. The
 library's coverage rules test the bounds of every field first; random cases follow, up to the
@@ -212,9 +212,9 @@ class _OtherMethod(Failure):
 def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -> bool | None:
     """Check that a method without a route gets the gateway's 404.
 
-    The library expects 405 with Allow, as servers answer. API Gateway answers 404 if the path or
-    the method has no route. The emulator answers OPTIONS with 403, as it does for a preflight from
-    an origin outside `EmbedOrigins`.
+    The library expects 405 with Allow, as most servers return. API Gateway returns 404 if the path
+    or the method has no route. The emulator returns 403 for OPTIONS, as it does for a preflight
+    request from an origin outside `EmbedOrigins`.
     """
     if coverage_scenario(case) is not CoverageScenario.UNSPECIFIED_HTTP_METHOD:
         return None
@@ -228,7 +228,7 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
 
 
 def _leave_switches_on(case: AnyCase) -> None:
-    """Replace a case's switch by a harmless one that is turned on; do the same for limits."""
+    """Replace a case's switch by a harmless one, turned on, and its limit by one that is reset."""
     if (case.path_parameters or {}).get("name") in set(LimitName):
         case.path_parameters["name"] = SAFE_LIMIT
         if isinstance(case.body, dict) and isinstance(case.body.get("value"), int):
@@ -393,7 +393,7 @@ def _whole(value: Any) -> Any:
 
 @dataclass
 class Report:
-    """Requests sent, and failures."""
+    """Counts of requests and failures, with an example of each kind of failure."""
 
     case_count: int = 0
     failure_count: int = 0
@@ -434,7 +434,7 @@ class Fuzz:
         self._session.trust_env = False
 
     def __enter__(self) -> Self:
-        """Deposit money for the user, and create some packets."""
+        """Deposit money for the user, and create some packets, two campaigns and a prize."""
         self._post("/admin/deposits", {"user": "fuzz-user", "amount_fen": FUNDS_FEN})
         for more in ({"count": 100}, {"count": 1}, {"count": 2, "expires_in_s": 1}):
             body = {"kind": "lucky", "total_fen": 1000, **more}
@@ -457,7 +457,9 @@ class Fuzz:
         self._cache.close()
 
     def run(self, case_count: int) -> Report:
-        """Send *case_count* cases: at most half of them by the coverage rules, the rest random."""
+        """Send one case per route without a token, then coverage cases up to half of *case_count*,
+        and then random cases.
+        """
         contract = loaded(self._contract, self._api).exclude(path=BINARY)
         operations = [operation.ok() for operation in contract.get_all_operations()]
         for operation in operations:
@@ -529,7 +531,7 @@ class Fuzz:
             assert mode is GenerationMode.NEGATIVE  # No part of this route can be invalid.
 
     def _make_real(self, case: AnyCase, data: st.DataObject) -> None:
-        """Point half of the cases at existing packets and executable orders."""
+        """Point half of the cases at existing packets, campaigns and prizes, or valid orders."""
         is_sane = _mode(case) is GenerationMode.POSITIVE
         names_packet = "{packet_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_packet and data.draw(st.booleans()):

@@ -137,8 +137,8 @@ class MeteredDynamo:
 
 
 def _index_units(names: Sequence[str], old: Item, row: Item) -> int:
-    """Return 1 for a row that enters or leaves an index, and 2 for a row that moves within the
-    index.
+    """Return 1 for a row that enters or leaves an index, 2 for a row that moves within the index,
+    and 0 for any other row.
     """
     places = [
         tuple(str(each[name]) for name in names) if all(name in each for name in names) else None
@@ -167,6 +167,6 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
 
 
 def _number_bytes(text: str) -> int:
-    # A number takes a byte for two digits, an additional byte, and another byte for a sign.
+    # A number takes one byte per two digits, an additional byte, and another for a minus sign.
     digits = text.lstrip("-").replace(".", "").strip("0") or "0"
     return (len(digits) + 1) // 2 + 1 + text.startswith("-")

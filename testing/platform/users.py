@@ -1,4 +1,4 @@
-"""User with a token who calls the API over HTTP and stores the answers."""
+"""User with a token who calls the API over HTTP; successful claims are stored for I5."""
 
 import uuid
 from typing import Any

@@ -6,7 +6,7 @@ from testing.fakes import FakeClock
 
 
 class WallClock(FakeClock):
-    """Real time plus *at_ms*, which sleeping increases."""
+    """Real time plus *at_ms*. A sleep increases *at_ms* or, with *is_patient*, takes its time."""
 
     def __init__(self) -> None:
         super().__init__(0)

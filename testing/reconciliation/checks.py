@@ -1,6 +1,6 @@
 """Checks of a whole ledger at rest, which only tests can load, and the list of all checks.
 
-The nightly reconciliation checks the same facts in SQL (`reconciliation/use_cases/sql/`).
+The nightly reconciliation checks most of these facts in SQL (`reconciliation/use_cases/sql/`).
 """
 
 from collections import Counter, defaultdict
@@ -628,7 +628,7 @@ def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Differ
 
 
 def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> list[Difference]:
-    """I-window: no claim is recorded later than 10 s after its packet's end, early or not."""
+    """I-window: no claim is later than 10 s after its packet's end, even if it ended early."""
     packet, expected = facts.packet, "before the packet ended"
     return [
         Difference(
@@ -659,7 +659,7 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
 
 
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
-    """Check that each won unit number is within stock. As numbers are unique, so are wins."""
+    """Check that each won unit number is within stock; `_check_units` checks it is won once."""
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
     return [
         difference

@@ -1,4 +1,4 @@
-"""Reader of a whole ledger, with checks of every invariant."""
+"""Reader of a whole ledger, with the checks that need no time bound and no provider's book."""
 
 import time
 from collections import Counter, defaultdict
@@ -121,7 +121,7 @@ class LedgerState:
         told_draws: Iterable[Draw] = (),
         seen: Counter[str] | None = None,
     ) -> list[Difference]:
-        """Return every violation; *told* and *told_draws* are the responses to users. *seen* counts
+        """Return the violations; *told* and *told_draws* are the responses to users. *seen* counts
         the items that each check examined, because a check without items proves nothing.
         """
         told, told_draws = list(told), list(told_draws)
@@ -228,7 +228,7 @@ def any_sum(sums: YearSums) -> bool:
 
 
 def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
-    """Return differences that two reads find, because sweeps move money during a scan."""
+    """Return the differences that both of two reads find; sweeps may move money during a scan."""
     first = read()
     if first:
         time.sleep(2)
@@ -248,8 +248,8 @@ def read_ledger_state(
     *,
     seeds: SeedKeys = PUBLISHED_SEEDS,
 ) -> LedgerState:
-    """Scan the tables with boto3's DynamoDB client or its fake. Without *campaigns_table*, the
-    state has no wins; without *quotas_table*, no quota counts; without *journal_table*, no actions.
+    """Scan the tables with boto3's DynamoDB client or its fake. A table that is not given adds
+    nothing to the state; without *journal_table*, the actions are None.
     """
     accounts = _accounts(scan_rows(dynamodb, accounts_table))
     share_rows = list(scan_rows(dynamodb, shares_table))
