@@ -143,7 +143,7 @@ def leave_closing(scene: Scene, seconds: float) -> None:
 
 
 def freeze_gateway(scene: Scene, seconds: float) -> None:
-    """Freeze WeChat Pay while a user withdraws and pays."""
+    """Freeze WeChat Pay while a user starts a payment and withdraws."""
     customer = _customer(scene)
     with scene.frozen("gateway"):
         _pay(customer, "wechat")
@@ -151,7 +151,7 @@ def freeze_gateway(scene: Scene, seconds: float) -> None:
 
 
 def freeze_wallet(scene: Scene, seconds: float) -> None:
-    """Freeze the host's wallet while a user withdraws and pays."""
+    """Freeze the host's wallet while a user starts a payment and withdraws."""
     customer = scene.user(funds_fen=FUNDS_FEN)
     with scene.frozen("wallet"):
         _pay(customer, "host")

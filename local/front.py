@@ -36,7 +36,7 @@ HOP_BY_HOP = frozenset(
 )
 # Maximum seconds that API Gateway waits for an integration.
 ANSWER_TIMEOUT_S = 30.0
-# The emulator closes idle connections after 75 s; the proxy must stop reusing them earlier.
+# The emulator closes idle connections after 75 s; the proxy must close them before that.
 IDLE_TIMEOUT_S = 30.0
 # If all processes of a function are busy, the emulator starts another one, which took 0.6 s in a
 # test; 30 concurrent users waited 16 s for their responses. Queueing requests here for a few warm

@@ -67,7 +67,7 @@ COLUMNS_MAX = 120
 """Maximum columns of a line; a value that fits is written on a single line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""Response schemas longer than this become components; shorter ones stay inline."""
+"""Response schemas with more characters of JSON than this become components."""
 
 _ANSWERS = (
     answer_fields,

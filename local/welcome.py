@@ -53,7 +53,7 @@ curl -s -X POST "$API/packets/$PACKET/grab" -H "Authorization: Bearer $BOB"; ech
 Bob reads who claimed how much:
 curl -s "$API/packets/$PACKET" -H "Authorization: Bearer $BOB"; echo
 
-Alice sends another packet; a repeat with the same key sends no second one:
+Alice sends another packet; a retry with the same key sends no second one:
 curl -s "$API/packets" -H "Authorization: Bearer $ALICE" -H 'Idempotency-Key: second' \\
   -d '{json.dumps(PACKET, ensure_ascii=False)}'; echo
 

@@ -29,7 +29,7 @@ Failure: TypeAlias = Callable[[], Exception]
 
 
 _LEFT_BEHIND = 0.5
-"""Fraction of transactions in doubt or with a crash that stay open after their caller is gone."""
+"""Probability that a transaction in doubt, or whose caller crashes, is committed only later."""
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)

@@ -403,7 +403,7 @@ class InMemorySystem:
         return self.send(sender, rules=rules, campaign=campaign, **changes)
 
     def lottery(self, *prizes: Prize, **changes: Any) -> Campaign:
-        """Create the four-day campaign "gala" with prizes, without loading the cache."""
+        """Create the three-day campaign "gala" with prizes, without loading the cache."""
         plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
         campaign = a_campaign(**plan)
         assert self.campaigns.create(campaign)
@@ -515,7 +515,7 @@ class InMemorySystem:
         return self.process().preheat_campaign(campaign_id, cursor, self.clock.now_ms() + 20_000)
 
     def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
-        """Run the one-minute schedule once."""
+        """Sweep once, as the one-minute schedule does."""
         process = self.process()
         swept: SweepReport = process.sweep(
             stop_in_ms + RESERVE_MS, ports=process.sweep_ports(0, 1), is_on=process.switches.is_on
@@ -629,7 +629,7 @@ class InMemorySystem:
         return differences + self._lost_people()
 
     def host_ids(self) -> dict[str, str]:
-        """Return the host's ids, keyed by user id."""
+        """Return the users' host ids, keyed by user id."""
         rows = scan_rows(self.dynamo, "profiles")
         return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 

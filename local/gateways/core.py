@@ -92,7 +92,7 @@ class Gateway:
         return existing
 
     def find_transaction(self, transaction_id: str) -> Transaction:
-        """Return the payment with the provider's transaction id."""
+        """Return the payment with the provider's id *transaction_id*."""
         for order in self.orders.values():
             for transaction in order.transactions:
                 if transaction.outside_no == transaction_id:

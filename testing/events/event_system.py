@@ -155,7 +155,7 @@ class EventSystem:
         self.deliver()
 
     def retry(self, for_ms: int = 50_000) -> RetryReport:
-        """Run the one-minute schedule once."""
+        """Retry deliveries once, as the one-minute schedule does."""
         stop_at_ms = self.clock.now_ms() + for_ms
         retried: RetryReport = self.process().retry_deliveries(stop_at_ms=stop_at_ms)
         return retried

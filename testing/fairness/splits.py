@@ -17,7 +17,7 @@ SHUFFLED = [split for split in LUCKY if split is not Split.DOUBLE_MEAN_LIVE]
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """For each position: the mean relative to the fair share, and the chance to be the luckiest."""
+    """For each position: the mean relative to the fair share, and the chance of being luckiest."""
 
     means: Sequence[float]
     luckiest: Sequence[float]

@@ -192,7 +192,7 @@ def each_meeting(
     other: Callable[[AnOffice], object],
     check: Callable[[AnOffice], object],
 ) -> None:
-    """Run *other* completely before each I/O of *act*; then call *check*."""
+    """Run *other* before each I/O of *act*, each time with a new office; then call *check*."""
     for at in range(1, IO_MAX):
         office = an_office()
         if not office.cut(at, "between", act, other):

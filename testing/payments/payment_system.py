@@ -277,7 +277,7 @@ class PaymentSystem:
         )
 
     def sweep_after(self, duration_ms: int) -> PaymentSweepReport:
-        """Let time pass, and sweep."""
+        """Advance the clock, and sweep."""
         self.system.pass_time(duration_ms)
         return self.sweep()
 

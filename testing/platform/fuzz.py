@@ -1,8 +1,8 @@
 """Fuzz test of a local stack's API, with requests that match openapi.json and others.
 
-Schemathesis makes the cases, sends each over HTTP, and compares every answer with the contract. The
-library's coverage rules test the bounds of every field first; random cases follow, up to the
-requested number. The same seed makes the same cases, but each stack has new ids and times.
+Schemathesis makes the cases, sends each over HTTP, and compares every response with the contract.
+Cases for the bounds of fields come first, up to half of the requested number; random cases follow.
+The same seed makes the same cases, but each stack has new ids and times.
 
 python -m testing.platform.fuzz --cases 10000 --seed 1
 """
