@@ -1,4 +1,4 @@
-"""Recorder of docs/tour.webp and of a picture of each scene, on the `make up` stack.
+"""Recorder of docs/tour.webp and of pictures of four of its scenes, on the `make up` stack.
 
 The scenes show a user who opens a packet with a sticker and says thanks, the sender's notices, a
 rain round with its podium, the console, the stage, and the proof.

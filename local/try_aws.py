@@ -64,7 +64,10 @@ class Trial:
         self.say("The user has 100.00 yuan. `make try-aws-down` removes everything.")
 
     def _check(self) -> bool:
-        """Return whether CloudFront serves this account. Raises StackError if dev needs more."""
+        """Return whether CloudFront serves this account.
+
+        Raises StackError if the Region or the account cannot run stage dev.
+        """
         region = self.session.region_name
         if not region:
             raise StackError("no Region is given: export AWS_DEFAULT_REGION=eu-central-1")

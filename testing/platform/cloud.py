@@ -1,4 +1,4 @@
-"""AWS emulator and cache without functions: only the template's tables and queues."""
+"""AWS emulator and cache with the template's tables, without functions; tests add queues."""
 
 import json
 import tempfile

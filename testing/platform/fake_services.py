@@ -1,4 +1,4 @@
-"""In-memory clock, logger, queue, limits, switches and pictures."""
+"""In-memory clock, logger, queue, limits, switches, pictures, and other small services."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
