@@ -76,6 +76,6 @@ def setups() -> dict[str, Setup]:
 
 
 def page_parts(parameters: Parameters, urls: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the providers' parts of /config.json; *urls* are the simulators'."""
+    """Return the providers' parts of /config.json; *urls* are the addresses of simulators."""
     parts = {name: each.page(parameters, urls.get(name, "")) for name, each in setups().items()}
     return {name: part for name, part in parts.items() if part}

@@ -156,7 +156,7 @@ def _deposits(system: InMemorySystem, account: str) -> list[tuple[str, str]]:
 
 
 def disagreement(seed: int) -> dict[str, Any] | None:
-    """Compare SQL and Python checks on a clean and a forged ledger; return None if they agree."""
+    """Check a clean and a forged ledger in SQL and Python; return None if SQL misses no rule."""
     system = a_ledger(seed)
     clean = [*system.differences(), *system.reconcile().differences]
     booked = system.ledger_state().entries

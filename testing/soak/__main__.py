@@ -28,7 +28,7 @@ from testing.soak.troubles import Troubles
 from testing.soak.watch import Watch
 
 FIRST_RELEASE = "15ff6e46"
-"""Commit to upgrade from until there is a release: the last one that broke stored rows."""
+"""Commit to upgrade from until there is a release; no later commit breaks stored rows."""
 PEOPLE, NAIVE = 300, 24
 KEPT = places.LOCAL / "soak"
 SHOWN, SHOWN_ALIKE = 8, 12

@@ -156,7 +156,7 @@ class Troubles:
         return sorted(able, key=lambda each: len(each.withdrawals) + len(each.payments))[:4]
 
     def _begin_waiting(self, people: list[Person]) -> None:
-        """Start withdrawals and payments while the provider is frozen until after the upgrade."""
+        """Start withdrawals and payments that the frozen provider answers after the upgrade."""
 
         def begin(person: Person) -> None:
             with person.busy:
