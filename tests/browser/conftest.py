@@ -120,7 +120,7 @@ class BrowserUser:
         )
 
     def audit(self, *, is_strict: bool = False) -> list[str]:
-        """Return the axe findings that would exclude users, or all findings if *is_strict*."""
+        """Return axe's serious and critical findings, or all findings if *is_strict*."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         results = self.page.evaluate("axe.run({resultTypes: ['violations']})")
@@ -154,7 +154,7 @@ class BrowserUser:
         self.page.locator(".tongue").select_option(language, force=True)
 
     def small_buttons(self) -> list[str]:
-        """Return the buttons that are too small for a finger."""
+        """Return the main buttons that are too low for a finger, with their heights."""
         texts: list[str] = self.page.locator(".primary, .secondary").evaluate_all(
             "(all, least) => all.map(each => [each.textContent.trim(), each.offsetHeight])"
             ".filter(([, height]) => height && height < least).map(String)",

@@ -1,4 +1,4 @@
-"""Server for the page, configured as `make deploy ONLY=page` does for a third-party issuer.
+"""Server for the page, with the configuration of a deployment that has a third-party issuer.
 
 python -m tests.browser.deployed_page PORT EMULATOR_PORT API_ID ISSUER
 """

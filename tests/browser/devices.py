@@ -45,7 +45,7 @@ LARGE_FONTS = """(() => {
   };
   setInterval(() => look(document), 50);
 })();"""
-"""Script that doubles the size of all text, as font settings in WeChat and Android can."""
+"""Script that doubles the style sheets' font sizes, as font settings in WeChat and Android can."""
 
 Prepare = Callable[[BrowserContext, Page], None]
 
@@ -77,7 +77,7 @@ def _slow_down(context: BrowserContext, page: Page) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Device that differs from a developer's in one property."""
+    """Device that differs from a developer's, and what the tests expect on it."""
 
     name: str
     script: str = ""

@@ -125,7 +125,7 @@ def test_avatars_are_shown_and_a_missing_one_is_replaced_by_the_initial(
 
     seals = pat.page.locator("red-packet .inside .seal")
     expect(seals).to_have_count(4)
-    # The seals are the sender's, Pat's (no picture), Nan's, and that of the user without a file.
+    # The seals are the sender's, Pat's (no picture), Nan's, and Lost's (the picture is missing).
     expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
     expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
     assert set(referrers) == {""}

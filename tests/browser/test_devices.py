@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Tasks for each device that does not run all tasks."""
+"""Tasks per device, for the devices in MATRIX that run only some tasks."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",
@@ -194,7 +194,7 @@ def phone(
     stack: Stack,
     games: Games,
 ) -> Iterator[Phone]:
-    """Yield the test's phone, and save a last screenshot."""
+    """Yield the test's phone; then save a screenshot, and check that the page is not too wide."""
     device = DEVICES[request.param]
     made = Phone(device, a_person, operator, stack, games)
     yield made

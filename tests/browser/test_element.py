@@ -32,7 +32,7 @@ Visit = Callable[..., BrowserUser]
 
 @pytest.fixture(scope="module")
 def examples(stack: Stack) -> Path:
-    """Build the example pages with their own bundlers."""
+    """Build the example pages for the stack's API."""
     command = [str(NODE_BIN / "npm"), "run", "--silent", "examples"]
     path = f"{NODE_BIN}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(

@@ -31,7 +31,7 @@ def test_a_chosen_seal_and_name_are_visible_to_all_users_at_once(
     expect(sheet).to_have_count(0)
     me = operator.as_user("amy-face").get("/me").json()
     assert (me["nickname"], me["avatar_url"]) == ("艾米👩‍👧", f"{amy.api}/seals/long.svg")
-    # The list updates without another request.
+    # The header and the list update without a reload.
     expect(amy.page.locator(".bar .name")).to_have_text("艾米👩‍👧")
     own = amy.page.locator("red-packet li").first
     expect(own).to_contain_text("艾米👩‍👧")

@@ -1,4 +1,4 @@
-"""API refusals, each shown at the field with the refused value."""
+"""Refusals by the API and by the browser, each shown at the refused field."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class Refusal:
 
 
 def _editor(name: str, value: str) -> Callable[[BrowserUser], None]:
-    """Return a function that fills in a campaign with a wrong *value* and publishes it."""
+    """Return a function that fills in a campaign with a wrong *value* and submits it."""
 
     def fill(boss: BrowserUser) -> None:
         page = boss.page

@@ -1,4 +1,4 @@
-"""Sign-in to the console as an operator in the stack's own user pool, in the emulator's Cognito."""
+"""Sign-in to the console as an operator in a user pool, in the emulator's Cognito."""
 
 import re
 import uuid

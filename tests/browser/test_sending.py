@@ -150,7 +150,7 @@ def test_the_sheet_shows_the_missing_amount_and_tops_it_up(
     sheet.get_by_role("button", name="返回修改").click()
     expect(sheet).to_have_count(0)
 
-    # Another send uses the money while the sheet is open.
+    # Another send spends part of the balance while the sheet is open.
     page.locator("[name=amount]").fill("8")
     page.get_by_role("button", name="塞钱进红包").click()
     sent = operator.send(operator.as_user("vic"), total_fen=500, count=1)

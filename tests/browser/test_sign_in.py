@@ -89,7 +89,7 @@ def provider(stack: Stack, packet_id: str) -> Iterator[Provider]:  # noqa: ARG00
 
 
 def _log_in(page: Page, name: str) -> None:
-    """Sign in at the provider; it accepts any password."""
+    """Sign in at the provider, which accepts any password."""
     page.locator("[name=login]").fill(name)
     page.locator("[name=password]").fill("secret")
     page.get_by_role("button", name="Sign-in").click()

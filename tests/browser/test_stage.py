@@ -136,7 +136,7 @@ def test_the_stage_counts_down_to_a_round_and_through_it_and_ends_on_a_podium(
     caught = [
         catch(operator, f"stage-{number}-{campaign_id}", first["packets"][0]) for number in range(3)
     ]
-    # During the round, the timer counts down its last seconds.
+    # During the round, the timer counts down to the round's end.
     expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:0"))
     expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
     ended_ms = time.time() * 1000

@@ -1,4 +1,4 @@
-"""Failed starts: a script that cannot be parsed, no storage, and a missing module."""
+"""Faults at start-up: a script that cannot be parsed, no storage, and a missing module."""
 
 import json
 

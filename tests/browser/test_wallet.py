@@ -1,4 +1,4 @@
-"""Payments and withdrawals through providers, in a phone's browser; the fake gateway pays."""
+"""Payments and withdrawals through simulated providers, in a phone's browser."""
 
 import re
 from urllib.parse import parse_qs, urlsplit

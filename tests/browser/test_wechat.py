@@ -21,7 +21,7 @@ from tests.browser.test_sign_in import NODE
 
 
 def _configure(person: BrowserUser, stack: Stack) -> None:
-    """Configure the page's sign-in as in a stack with its own issuer."""
+    """Configure the page as in a stack whose users sign in through WeChat."""
     config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
     told = json.dumps(config | {"auth": {"kind": "wechat"}})
     person.page.route("**/config.json", lambda route: route.fulfill(body=told))

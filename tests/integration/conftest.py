@@ -87,7 +87,7 @@ def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def frozen_cache(cache: redis.Redis) -> Interruption:
-    """Return a context manager that freezes the cache: connections stay open without answers."""
+    """Return a context manager that freezes the cache: connections stay open, but get no answer."""
 
     @contextmanager
     def freeze() -> Iterator[None]:

@@ -1,5 +1,5 @@
-"""Program that feeds a later version's responses to the released client: they have a new enum
-value, a new field and a new problem code.
+"""Program that feeds a later version's responses to the generated client: they have new enum
+values, new fields and a new problem code.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ FROZEN = {
 
 
 def grab(status: int, answer: dict[str, Any]) -> Admission | Claim | Problem | None:
-    """Grab with the client from a fake API that always returns *answer*."""
+    """Call the client's grab operation on a fake API that always returns *answer*."""
     return grab_packet.sync("p", client=_client(status, answer))
 
 

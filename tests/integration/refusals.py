@@ -6,7 +6,7 @@ import httpx
 
 
 def assert_refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
-    """Check every field of a permanent refusal, which has no Retry-After header."""
+    """Check the fields of a permanent refusal, and that it has no Retry-After header."""
     assert (answer.status_code, answer.headers["content-type"]) == (
         status,
         "application/problem+json",

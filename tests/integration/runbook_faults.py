@@ -1,4 +1,4 @@
-"""Faults for the runbook's pages: each is injected into a running stack and repaired at the end."""
+"""Scenarios that cause the faults, or only the signs, that the runbook's pages describe."""
 
 import json
 import time
@@ -99,7 +99,7 @@ def _all_drills(world: World) -> Iterator[Fault]:
 
 
 def _refused_grab(world: World, packet_id: str) -> str:
-    """Grab a packet while the cache hangs; return the request's id once the log contains it."""
+    """Grab a packet while the cache fails; return the request's id once the log contains it."""
     refused: str = world.a_user().grab(packet_id).json()["instance"]
     world.wait_for_log("GrabLogs", refused)
     return refused

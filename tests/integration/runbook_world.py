@@ -24,7 +24,7 @@ class Fault:
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that replace the page's examples, keyed by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
-    """Texts that commands must print, keyed by a part of the command line."""
+    """Space-separated texts that commands must print, keyed by a part of the command line."""
     failing: str = ""
     """Comma-separated parts of the command lines that must exit with a nonzero code."""
     repaired: str = ""

@@ -1,4 +1,4 @@
-"""Packet rain: an operator's campaign and its budget, over HTTP against the deployed stack."""
+"""Packet rain: campaigns, their budgets and packets, over HTTP against the deployed stack."""
 
 import itertools
 import time

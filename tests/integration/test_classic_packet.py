@@ -1,4 +1,4 @@
-"""A packet with all rules at once, over HTTP against the deployed stack."""
+"""Packets with several rules, or with a start and an end, over HTTP against the deployed stack."""
 
 import time
 

@@ -1,6 +1,4 @@
-"""Some of the events in events/: on the deployed functions, each has the effect that its name
-states.
-"""
+"""Some of the events in events/, and their results when the deployed functions handle them."""
 
 import json
 from pathlib import Path

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 def verify(
     folder: Path, *documents: Any, commitment: str, log_of: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run the verifier in a Python without packages. If *log_of* is set, also check the log."""
+    """Run the verifier in a Python without packages. *log_of* is the packet to check in the log."""
     files = []
     for number, document in enumerate(documents):
         file = folder / f"{number}.json"

@@ -1,4 +1,4 @@
-"""Requests that reuse an idempotency key: they move money once, however many arrive together."""
+"""Concurrent requests: money moves once per idempotency key, and never more than the balance."""
 
 import uuid
 from collections.abc import Callable

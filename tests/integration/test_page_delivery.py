@@ -1,7 +1,7 @@
 """Page behind CloudFront: deployed to the emulator with the template, and uploaded to its bucket.
 
-The emulator stores the distribution but does not serve it. Therefore, Node runs the distribution's
-functions here, as CloudFront does, and the tests look up the results in the bucket.
+The emulator stores the distribution but does not serve it. Therefore, the tests run the
+distribution's functions in Node, and look up the resulting paths in the bucket.
 """
 
 import json

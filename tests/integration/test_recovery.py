@@ -29,7 +29,7 @@ VISIBILITY_TIMEOUT_S = "180"
 
 
 class PacketRows:
-    """Reader of the ledger's rows of packets and shares. It can also backdate a row."""
+    """Reader of the ledger's packet and share rows. It can also backdate a share's row."""
 
     def __init__(self, dynamodb: Any, packets_table: str, shares_table: str) -> None:
         self._dynamodb = dynamodb

@@ -1,4 +1,4 @@
-"""Tests of the runbook: they cause each page's fault and run the page's commands."""
+"""Tests of the runbook: they cause a page's fault, and run its commands that don't need AWS."""
 
 import os
 import shutil

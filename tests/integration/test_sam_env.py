@@ -91,7 +91,7 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 def _start(resolved: dict[str, Any], name: str, event: str) -> "subprocess.CompletedProcess[str]":
-    """Run a function's code with exactly the variables that the function's container would have."""
+    """Run a function's code with its container's variables, and with paths to find the modules."""
     folder, architectures, variables = resolved[name]
     assert architectures == [architecture()]
     path = f"{places.ROOT / folder}:{places.ROOT / 'shared'}"

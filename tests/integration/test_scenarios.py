@@ -44,7 +44,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     ann = a_user(funds_fen=20_000, nickname="Ann")
     group = [a_user(nickname=f"Friend {number}") for number in range(15)]
 
-    # Ann sends ten lucky shares to a group of fifteen friends, who all grab at once.
+    # Ann sends ten lucky shares to a group of fifteen friends, who grab concurrently.
     sent = ann.send(total_fen=10_000, count=10, greeting="新年快乐").json()
     with ThreadPoolExecutor(max_workers=8) as pool:
         answers = list(pool.map(lambda friend: friend.grab(sent["packet_id"]), group))
@@ -176,7 +176,7 @@ def test_s4_shares_of_a_bell_split_are_split_in_advance(
     assert near > len(amounts) / 2
     assert statistics.fmean(amounts) == 1_000
 
-    # Anyone can verify the split with the proof, the record, and a Python without packages.
+    # Anyone can verify the split with the proof, the record, and Python's standard library.
     eventually(lambda: _all_settled(sender, packet_id))
     proof, record = tmp_path / "proof.json", tmp_path / "record.json"
     proof.write_text(sender.http.get(f"/packets/{packet_id}/proof").text)

@@ -145,7 +145,7 @@ def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser, approver: Htt
 
 
 def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> str:
-    """Run a campaign with prizes and a list of users; return the id of its packet."""
+    """Run a campaign with prizes and a list of users; return the id of its first packet."""
     call = walk.call
     now_ms = int(time.time() * 1000)
     plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
@@ -196,7 +196,7 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
 
 
 def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[str]) -> None:
-    """Call as *reader* the routes that read, and operators' routes whose changes are harmless."""
+    """Call the reading routes as *reader*, and the routes whose changes harm no other test."""
     call = walk.call
     for packet_id in packet_ids:
         call(reader, "GET /packets/{packet_id}", packet_id=packet_id)

@@ -72,8 +72,8 @@ def test_messages_delivered_while_payouts_are_off_are_returned_with_their_full_r
 ) -> None:
     claimer = a_user()
     packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
-    # Wait until the queue is empty, because delayed claims of other tests would satisfy the check
-    # below.
+    # Wait until no message is in flight: the payout function would also delay other tests' claims,
+    # which would satisfy the check below.
     eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
     # Wait, here and below, until warm payout processes have read the changed switch.
