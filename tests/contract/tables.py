@@ -1,4 +1,4 @@
-"""The template's tables on the fake and on the emulator, and a ledger that uses them."""
+"""The template's tables on the fake, on moto and on the emulator, and a ledger that uses them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

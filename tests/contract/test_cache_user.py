@@ -98,7 +98,7 @@ def test_the_user_can_run_all_commands_that_a_packet_needs(
     claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache)
     claim_cache.load(packet, [], is_new=True)
-    # The script has permission to read the server's run id.
+    # The rules also allow a script to read the server's run id.
     assert claim_cache.has_all_claimers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
         claim_cache.grab(packet.packet_id, user)

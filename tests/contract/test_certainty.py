@@ -23,7 +23,7 @@ from testing.fakes import FakeClock, FakeShards
 from testing.platform.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
-"""Number of claims that is larger than one call of the load script accepts."""
+"""Number of claims, more than one call of the load script accepts."""
 
 
 @pytest.fixture(params=["fake", "redis"])

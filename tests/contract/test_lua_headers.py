@@ -1,4 +1,4 @@
-"""Each script's header documents exactly the answers that the script returns, in the same order."""
+"""Headers of the scripts: they document the answers, keys and arguments that the scripts use."""
 
 import re
 

@@ -246,7 +246,7 @@ def test_only_their_owner_can_read_the_keys(wechat: WeChatSide) -> None:
 
 
 def _until_known(side: Side, order: TransferOrder) -> TransferState:
-    """Retry the transfer with the same number until its state is final, as a use case does."""
+    """Retry the transfer with the same number until it has succeeded."""
     for _ in range(20):
         try:
             side.payments_out.transfer(order)

@@ -301,5 +301,5 @@ def test_the_client_gets_parameters_that_the_merchant_signed(wechat: WeChatSide)
     assert to_pay["appId"] == wechat.app_id
     assert to_pay["package"].startswith("prepay_id=wx")
     lines = [to_pay[name] for name in ("appId", "timeStamp", "nonceStr", "package")]
-    # PKCS #1 signatures of the same text are equal.
+    # PKCS #1 v1.5 signatures of the same text are equal.
     assert to_pay["paySign"] == wechat.client.sign(*lines)

@@ -517,7 +517,7 @@ def _restart(cache: OperatorCache) -> None:
 
 
 def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
-    """Exercise everything that a handler may do."""
+    """Make the handlers use as many of their permissions as possible."""
     now_ms = time.time_ns() // 1_000_000
     handlers.operate("POST /admin/deposits", {"user": "ann", "amount_fen": 100_000})
     handlers.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
@@ -802,7 +802,7 @@ def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:
 
 
 def _tell_of_an_erasure(handlers: Handlers) -> None:
-    """Empty the account of a user who has every kind of data, and erase the user."""
+    """Give a user payments, packets, pictures and lists; empty the account, and erase the user."""
     handlers.ask("POST /me/wechat", "hal", {"code": "code-hal"})
     handlers.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
     own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}

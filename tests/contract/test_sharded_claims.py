@@ -256,7 +256,7 @@ def test_closing_ends_all_shards_but_keeps_claims(caches: Boards) -> None:
 
     for user_id, share_no in owners.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
-    # A late user gets this refusal even if only that user's shard is empty.
+    # Late users of every shard get this refusal, although only shard 1 is empty.
     for shard in range(PARTS):
         *_, late = _some(packet, shard, 6)
         assert caches.grab(packet, late) == ("packet_expired", None)
@@ -318,7 +318,7 @@ def test_all_shards_together_restore_all_claimers(caches: Boards) -> None:
         own = [c for c in claims if shard_of_share(packet.packet_id, c.share_no) == shard]
         caches.claim_cache.load(packet, own, shard)
 
-    # After this, the process does not call the other shards for a while.
+    # After this grab, the process does not call the other shards for a while.
     assert caches.grab(packet, "late") == ("packet_emptied", None)
     for user_id, share_no in owned.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)

@@ -436,7 +436,7 @@ def test_a_sender_of_many_due_packets_gets_the_capacity_that_others_leave_in_a_s
     sender = User(a_user_id("sender"))
     own_books.deposited(sender.user_id, 70 * 4)
     many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
-    # Each sender needs a separate work shard, because senders in one shard divide its part.
+    # Each sender needs a separate work shard: senders in one shard share its part of a sweep.
     shards = {keys.work_shard(sender.user_id): sender}
     while len(shards) < 4:
         other = User(a_user_id("other"))

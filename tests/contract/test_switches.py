@@ -1,4 +1,4 @@
-"""Suites for the switch store and its copy: fakes and real services."""
+"""Suites for the switch store and its copy: fakes, the AWS emulator, and a real cache."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -66,8 +66,8 @@ class Aftermath:
     def __init__(self, schedule: PaymentSchedule) -> None:
         self._of = schedule
         self.kind = schedule.random.choice((*[None] * 5, *Disaster))
-        # Cancel fewer withdrawals before a restore, because users cancel afterwards, even ones that
-        # were paid.
+        # Cancel fewer withdrawals before a restore, because users cancel more of them afterwards,
+        # paid ones included.
         self.early_cancels = 0.1 if self.kind is Disaster.RESTORE else 0.5
         self.lost: set[str] = set()
         self.told: set[str] = set()

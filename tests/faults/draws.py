@@ -197,7 +197,7 @@ class DrawSchedule(Schedule):
             process.put_prize(self._some_prize("prize-9"))
 
     def _edit_rules(self, process: Process) -> None:
-        """Raise the limits of users, so that earlier actions stay within the new rules."""
+        """Change the miss weight, and raise the limits, so that earlier draws stay within them."""
         campaign = process.campaigns.find_campaign(ID)
         assert campaign
         rules = campaign.rules

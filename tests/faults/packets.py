@@ -122,7 +122,7 @@ class PacketSchedule(Schedule):
         return steps
 
     def heal(self) -> None:
-        """Stop the faults, judge refusals, and let everything end."""
+        """Finish the sends, and let everything end; judge refusals before and afterwards."""
         if self.is_naive:
             self.end_all()
             self.system.pass_time(BOUND_MS)
@@ -146,7 +146,7 @@ class PacketSchedule(Schedule):
     # People
 
     def _rules(self) -> dict[str, Any]:
-        """Return the options of a plain packet, one with rules, or one of a campaign."""
+        """Return a packet's random options: its rules and, about half of the time, a campaign."""
         pick, chance = self.random.choice, self.random.random
         rules = Rules(opening=pick((Opening.ONE_STEP, Opening.ONE_STEP, Opening.TWO_STEP)))
         if chance() < 0.25:
@@ -174,7 +174,7 @@ class PacketSchedule(Schedule):
         return self.trying(lambda process: self._send(process, order), times=5)
 
     def _send(self, process: Process, order: SendOrder) -> None:
-        """Send with the order's key; the ledger must confirm each refusal."""
+        """Send with the order's key; complain about refusals that cannot be right."""
         process.switches.require_on(Switch.SEND)
         was_sent = self._is_sent(order)
         if order.campaign:
@@ -342,8 +342,8 @@ class PacketSchedule(Schedule):
         return sum(name == "cache_not_closed" for name, _ in self.system.logger.errors)
 
     def _is_closed_in_cache(self, packet_id: str, began_at_ms: int) -> bool:
-        """Return whether all shards are closed; an emptied one reopens if a number is returned
-        later.
+        """Return whether all shards are closed or emptied, or reopen because a number was returned
+        after *began_at_ms*.
         """
         caches = self.system.memory.caches
         reopens_at_ms = began_at_ms + EMPTIED_KEPT_MS

@@ -1,6 +1,6 @@
 """Deterministic simulation of payments and withdrawals, like `simulation` for packets.
 
-Users pay for balances and for packets, and withdraw. Users also pay late or twice, and staff
+Users pay into balances and for packets, and withdraw. Users also pay late or twice, and staff
 refund in the provider's console. Providers time out after paying, refuse transfers, and hide new
 transfers from queries for a while. One of two providers hangs while the other one works; notices
 come early, twice, in any order, and days later. Functions crash between any two calls, or stall
@@ -536,7 +536,7 @@ class PaymentSchedule(Schedule):
             except RedPacketError:
                 pass
             except Killed:
-                # No other message of the batch is acknowledged.
+                # Neither this message nor the rest of the batch is acknowledged.
                 self.notices += [*due, (now_ms, channel, notice, tries + 1)]
                 raise
             if tries < _NOTICE_TRIES:
@@ -570,7 +570,9 @@ class PaymentSchedule(Schedule):
         return takes_ms
 
     def _billed_on(self, line: Line) -> str:
-        """Return the day whose statement has a line; around midnight, it may be either day."""
+        """Return the day whose statement has a line: near midnight either day, and for half of the
+        returned locks a day later.
+        """
         shifts_ms = (0, EDGE_MS, -EDGE_MS)
         shift_ms = shifts_ms[sum(line.outside_no.encode()) % len(shifts_ms)]
         if line.kind == "unlock" and line.outside_no[-1] in "02468":
@@ -605,13 +607,13 @@ class PaymentSchedule(Schedule):
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
         if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
-            # No user will confirm the transfer any more, and WeChat ends it after a day.
+            # No user will confirm the transfer anymore. Some providers end it; others leave it.
             return state if self.waits_until_asked else TransferState.CANCELLED
         if state is TransferState.CANCELLING:
             ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
         else:
             ends = [TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED]
-        # After faults stop, the provider ends transfers in progress, even if it is rarely queried.
+        # After the faults stop, a transfer in progress ends at its next step.
         waits = 0 if self._is_over else 1 + (state is TransferState.PROCESSING)
         return pick([*ends, *[state] * waits])
 
@@ -823,7 +825,7 @@ class PaymentSchedule(Schedule):
         self.system.pass_time(60_000)
 
     def _statement_days(self) -> list[tuple[str, ProviderName]]:
-        """Return the days that have lines, and the days after them."""
+        """Return the past days that may list lines, and the two days after them, by provider."""
         today = statement_day(self.system.clock.now_ms())
         days = {
             (statement_day(line.moved_at_ms + later_ms), channel)

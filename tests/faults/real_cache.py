@@ -17,8 +17,8 @@ from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 
 KILL_AFTER_MS = (50, 200, 1_000)
-"""Milliseconds between the replica's promotion and the primary's end; claims in between
-are lost.
+"""Milliseconds between the replica's promotion and the primary's end; claims that the primary
+takes in between are lost.
 """
 
 LAG_BYTES_MAX = 20_000

@@ -99,7 +99,7 @@ def kill(figures: Figures, *, is_quick: bool) -> None:
     once.
     """
     with a_cloud(HOLD_MS) as cloud:
-        # The number of users is a multiple of five, the number of packets, so all get a share.
+        # Use a multiple of five users: five packets share them evenly, and all users get shares.
         _run(cloud, figures, 15 if is_quick else 150, is_naive=False)
         _run(cloud, figures, 20, is_naive=True)
 

@@ -146,7 +146,7 @@ def _run(
         wrong += _check_dead(sqs, dlq_url, delivery, expected)
         cursed.clear()
         _redrive(sqs, dlq_url, queue_url)
-        # The invalid messages become dead letters again, which takes another five seconds.
+        # Only a full run waits the five seconds until the invalid messages are dead letters again.
         left = 0 if is_quick else len(poison)
         delivery.run_until(
             lambda: _count(sqs, dlq_url) == left and _count(sqs, queue_url) == len(poison) - left

@@ -57,7 +57,7 @@ class Known:
 
     @property
     def is_on(self) -> bool:
-        """Return whether the campaign is active."""
+        """Return whether the packet's campaign, if it has one, is on."""
         return not self.campaign or self.campaign["status"] == CampaignStatus.ON
 
     def window(self, packet: Packet) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 completed.
 
 Time is simulated: each I/O takes some time, each Lambda has its own clock, and the next part to run
-is any part whose wait is over.
+is the part that is due first.
 """
 
 import heapq
@@ -201,7 +201,7 @@ class Schedule:
         return bool(self._committing)
 
     def _sleep_in_call(self, duration_ms: int) -> None:
-        """Sleep within an invocation, which AWS kills before it is a day old."""
+        """Sleep within an invocation; if a day passes meanwhile, the invocation was killed."""
         day_count = self._day_count
         self.sleep_ms(duration_ms)
         if self._day_count != day_count:
@@ -243,8 +243,8 @@ class Schedule:
         )
 
     def hang(self) -> None:
-        """Freeze some Lambdas before a transaction, either past a sweep's grace period or for much
-        longer.
+        """Freeze some Lambdas before a transaction, until shortly after a sweep's grace period, or
+        for HANG_MAX_MS.
         """
         current = getcurrent()
         if not self._is_over and current.parent is not None and self.random.random() < HANGS:
@@ -255,7 +255,7 @@ class Schedule:
                 self._hanging.discard(current)
 
     def _pause_ms(self, duration_ms: int) -> None:
-        """Sleep on behalf of a use case; frozen calls resume when a long sleep ends."""
+        """Sleep on behalf of a use case; frozen calls resume soon after a long sleep."""
         self._sleep_in_call(duration_ms)
         if duration_ms >= LONG_MS:
             latest_ms = self.system.clock.now_ms() + self.random.randint(0, 300)
@@ -476,7 +476,7 @@ class Schedule:
             )
 
     def _queued(self, ref: ShareRef) -> None:
-        """Check that only pending claims are queued once nothing runs concurrently."""
+        """Check, once nothing runs concurrently, that a queued claim is pending or the last one."""
         if not self._is_over or self.is_naive:
             return
         self.seen["queued"] += 1
@@ -537,7 +537,7 @@ class Schedule:
         self._run_later(greenlet(end, getcurrent().parent), 0)
 
     def _run_later(self, part: greenlet, delay_ms: int) -> None:
-        """Run a part after a delay; any of the due parts may be first."""
+        """Run a part after a delay; any of the parts that are due at the same time may be first."""
         wakes_at_ms = self.system.clock.now_ms() + delay_ms
         turn = self.random.random(), next(self._turns)
         heapq.heappush(self._waiting, (wakes_at_ms, *turn, part))

@@ -1,4 +1,4 @@
-"""Events of a thousand claims, to receivers that are down, slow and lossy.
+"""Events of a thousand claims, to receivers that are down, refuse events, or lose answers.
 
 Functions crash before and after their table calls, streams are read twice, messages are repeated,
 and one receiver is down for a while. Then each receiver's own list is compared with the claims. The
@@ -129,7 +129,7 @@ class Town:
         return len(messages) - len(self.down.seen) - len(self.live.seen)
 
     def heal(self) -> None:
-        """Let the receiver recover, and advance the clock by 12 hours."""
+        """Let the receiver recover, and advance the clock by more than 12 hours."""
         self.fail(self.down)
         for _ in range(30):
             self.run_functions()

@@ -41,7 +41,7 @@ DIES = 0.005
 
 SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
 PATIENCE = 10
-"""Number of attempts to pay."""
+"""Maximum number of attempts to pay."""
 
 ATTEMPTS_MAX = 99
 """Attempts of the naive control for one withdrawal: a transfer number has two digits for them."""

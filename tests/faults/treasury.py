@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CHESTS = ("chest-1", "chest-2", "chest-3")
 _LATE = ("late-1", "late-2")
-"""New users, who start a payment while their account is marked."""
+"""New users, who may start a payment while their account is marked."""
 
 _LIFE_MS = 600_000
 

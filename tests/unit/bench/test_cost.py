@@ -127,7 +127,7 @@ def test_a_bill_equals_a_sum_made_by_hand() -> None:
 
     assert statement == pytest.approx({
         "http_api": 1.0,
-        # A grab takes 1 GB for 10 ms. Its claim is 1/200 of a batch that takes 0.5 GB for 100 ms.
+        # A grab takes 1 GB for 10 ms; a tenth win. Every 20 claims take 0.5 GB for 100 ms.
         "lambda": 0.2 * 1.005 + 0.1 + 0.0025,
         "logs": 0.25,
         "dynamodb": 0.1 * 15 * 0.6 + 0.1 * 0.1,

@@ -42,7 +42,7 @@ class Gala(Office):
     """A campaign whose cash is in three packets, and operators whose calls are interrupted."""
 
     def __init__(self, system: InMemorySystem | None = None) -> None:
-        """Create use cases on *system*, as another Lambda environment would, or on a fresh copy."""
+        """Create use cases on *system*, as another Lambda would, or on a copy of `_a_town`."""
         super().__init__(system or _a_town().branched(), GALA)
 
     def end_at(
@@ -209,7 +209,7 @@ def test_a_campaign_whose_cash_was_refunded_is_not_extended() -> None:
 
     assert [error["field"] for error in refused.value.errors] == ["ends_at_ms"]
     assert office.stored().ends_at_ms == GALA.ends_at_ms
-    # Edits that don't move the end to a later time are allowed, for example of the title.
+    # Edits that don't move the end to a later time, such as a new title, are allowed.
     assert office.end_at(GALA.ends_at_ms, title="over").title == "over"
 
 

@@ -860,7 +860,7 @@ def test_a_request_that_waits_for_approval_says_so_and_ends_the_command(
     assert "Nothing changed" in result.stderr
     assert f"redpacket approvals approve {WAITING['approval_id']}" in result.stderr
     assert "The rest is not saved" in result.stderr or words[0] != "campaign"
-    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # This is the last request.
+    assert stack.requests[-1].method == route.split(maxsplit=1)[0]
 
 
 def test_an_answer_of_unfinished_work_is_not_an_approval(stack: Stack) -> None:

@@ -70,7 +70,7 @@ class Town:
         for entry in self.system.ledger_state().entries:
             if entry.kind in {TransferKind.DEPOSIT, TransferKind.CAMPAIGN_MONEY}:
                 mirror.fen[f"{entry.account.removeprefix('user:')}@host"] += entry.amount_fen
-        # Deliveries arrive in any order and repeatedly.
+        # All events arrive in reverse order, and then again in order.
         for event in [*reversed(self.receiver.told), *self.receiver.told]:
             mirror.apply(event)
         balance_fen = self.system.ledger.balance_fen

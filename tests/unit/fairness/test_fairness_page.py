@@ -27,7 +27,7 @@ def test_the_worked_example_is_verified_as_the_page_states(
 
 
 def test_the_examples_of_every_split_are_correct() -> None:
-    # An independent JavaScript program, written from this page, computed the same amounts.
+    # An independent JavaScript program, written from the page, computed the same amounts.
     page = SPLITS.read_text()
     rows = re.findall(r"^\| `(rp1,[^`]+)` \| `(\w+)` \| ([\d, ]+) \|$", page, re.MULTILINE)
 

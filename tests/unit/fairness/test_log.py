@@ -1,4 +1,4 @@
-"""Public log: how each kind of cheating is detected, and its state after an interruption."""
+"""Public log: how cheating is detected, and the log's state after an interruption."""
 
 import json
 from collections.abc import Callable
@@ -447,7 +447,7 @@ def test_an_overwritten_commitment_gets_no_second_entry_and_is_reported(
     assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash
     told = [difference.what for difference in system.differences_of_log()]
     assert told == ["entry 0"]
-    # The verifier rejects a log that lists the entry twice, also under another id.
+    # The verifier rejects a second entry for an id, whether a page or a proof shows it.
     page = system.page(log_pages.entries_page)
     twice = {**page["items"][-1], "id_hash": id_hash}
     assert verified(tmp_path, {**page, "items": [*page["items"][:-1], twice]}) == 1

@@ -123,7 +123,7 @@ def hides_a_win(draws: dict[str, Any]) -> None:
 
 
 def shares_twice(**changes: Any) -> Callable[[dict[str, Any]], None]:
-    """Change the record so that it lists share 1 twice, with its true amount."""
+    """Return a lie: the record repeats its first claim, with *changes* and a true amount."""
 
     def lie(record: dict[str, Any]) -> None:
         claim = {**record["claims"][0], **changes}

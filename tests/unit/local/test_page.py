@@ -1,4 +1,4 @@
-"""Local front: it serves the page as CloudFront does, with files, paths, and the API under /api."""
+"""Local front: the page's files and paths, and the API both at the root and under /api."""
 
 from pathlib import Path
 

@@ -106,7 +106,7 @@ def test_a_campaign_cannot_outlast_its_codes(gala: Gala) -> None:
     last_ms = END_MS + 1 + CODES_KEPT_MS
 
     assert gala.end_at(last_ms).ends_at_ms == last_ms
-    # Later codes expire with the first ones, so all codes of a prize last equally long.
+    # Later codes expire at the same time as the first ones.
     assert gala.add(*CODES).codes_until_ms == last_ms + CODES_KEPT_MS
     with pytest.raises(InvalidRequest, match="ends_at_ms"):
         gala.end_at(last_ms + 1)

@@ -92,7 +92,7 @@ def _cash(
 def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All figures are scaled down by 250: a shard has 80 units. A row takes 5 ms, 45 refunds 1.7 s.
+    # Counts are scaled down by 250: a shard has 80 units. A row takes 5 ms, 45 refunds 1.7 s.
     monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 80)
     prize = _cash(system, 4_000)
     others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]

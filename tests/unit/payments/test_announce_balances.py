@@ -20,7 +20,7 @@ WECHAT = ProviderName.WECHAT
 
 
 class _Killed(BaseException):
-    """Crash of a function at this point."""
+    """Crash of a function."""
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_killed_function_pays_out_once_for_a_cause(
 ) -> None:
     _packet(town)
     refs = town.system.queue.take_all()
-    # Each message is delivered twice, and each function crashes once after its work.
+    # Deliver the claims twice; handle the first notice with a crash; deliver each notice twice.
     for _ in range(2):
         _settle(town, queue, refs)
     promised = town.withdrawals.promise

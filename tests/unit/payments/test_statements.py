@@ -39,7 +39,7 @@ def day(town: PaymentSystem) -> str:
 
 
 def _move(town: PaymentSystem) -> None:
-    """Make one movement for each kind of line."""
+    """Make payments, a refund and a transfer."""
     town.pay_in("user", 500)
     second = town.pay_in("other", 70)
     town.pay_again(second)

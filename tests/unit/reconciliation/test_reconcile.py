@@ -72,7 +72,7 @@ def _examined(reconciliation: Reconciliation) -> dict[str, int]:
 
 
 def _plant(system: InMemorySystem) -> None:
-    """Add a fen to ann's balance."""
+    """Set ann's balance to one fen."""
     system.row("accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
 
 

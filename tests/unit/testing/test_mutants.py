@@ -1,4 +1,4 @@
-"""Operators of the mutation tool: each makes the mutants that it should, and tests catch them."""
+"""Operators of the mutation tool: each makes the mutants that it should, and a test catches one."""
 
 import shutil
 import subprocess
