@@ -3,7 +3,7 @@
 audience_edit.lua - apply an edit to one part of a campaign's list.
 
 KEYS[1]  members  HASH    user_id -> "", "#" -> "" once complete     rp:{audience:<campaign_id>:<bucket>}
-KEYS[2]  loading  STRING  token of the caller that loads it          rp:{audience:<campaign_id>:<bucket>}:loading
+KEYS[2]  loading  STRING  token of the caller that loads the part    rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  "+" or "-" and a user_id, and so on
 
 Returns the first of these statuses that applies:

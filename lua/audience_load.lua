@@ -3,7 +3,7 @@
 audience_load.lua - add users to one part of a campaign's list, as the first, middle or last call of a load.
 
 KEYS[1]  members  HASH    user_id -> "", "#" -> "" once complete     rp:{audience:<campaign_id>:<bucket>}
-KEYS[2]  loading  STRING  token of the caller that loads it          rp:{audience:<campaign_id>:<bucket>}:loading
+KEYS[2]  loading  STRING  token of the caller that loads the part    rp:{audience:<campaign_id>:<bucket>}:loading
 ARGV[1]  token
 ARGV[2]  life_ms   how long the part stays in the cache
 ARGV[3]  is_first  "1": first removes all users

@@ -5,7 +5,7 @@ packet_load.lua - update one packet's hash from the ledger; a repeated call is h
 KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
 ARGV[2]  letter         of the state (lib/state); "" only adds users, and another call follows
-ARGV[3]  head           of the state: when the packet opens, its count, its terms
+ARGV[3]  head           of the state: when the packet opens, its count, MAC and terms
 ARGV[4]  durable_no     highest share number that is claimed or refunded
 ARGV[5]  free           lower numbers that are neither claimed nor refunded, separated by commas
 ARGV[6]  proof          "sent": the packet was just sent and has no claims. "told <life> <users>":

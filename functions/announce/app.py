@@ -1,6 +1,6 @@
 """Handler for table streams: turns changed rows into events, and events into deliveries.
 
-Forbidden changes to the audit log, approvals, claims or payments raise an alarm.
+Forbidden changes to the audit log, approvals or claims, and removals of money rows, raise an alarm.
 """
 
 from functools import partial

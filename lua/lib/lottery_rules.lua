@@ -2,8 +2,8 @@
 --   <O open or P paused> <starts_at_ms:13> <ends_at_ms:13> "," <attempts_max> "," <wins_max> ","
 --   <guaranteed_after> "," <miss_weight> "," <M if a miss gets the weight of sold-out prizes, else R>
 --   "," <1 if some prize is once-only, else 0> "," <version> "," <revision>
--- without the spaces; 0 means no limit. The version comes from the ledger. The revision rises with every
--- change of the odds that all users share, so that no day uses old odds.
+-- without the spaces; 0 turns a limit or the guarantee off. The version comes from the ledger. The revision rises
+-- with every change of the odds that all users share, so that no day uses old odds.
 local function read_rules(text)
   local attempts_max, wins_max, guaranteed_after, miss_weight, letter, has_once, version, revision =
     string.match(text, '^,(%d+),(%d+),(%d+),(%d+),(%a),(%d),(%d+),(%d+)$', 28)

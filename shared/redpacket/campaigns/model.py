@@ -85,7 +85,8 @@ class WhenSoldOut(StrEnum):
 class DrawRules:
     """Limits for a user and a day in the campaign's time zone; 0 means no limit, except for helps.
 
-    After *guaranteed_after_misses* consecutive misses, the next draw wins if a prize is left.
+    After *guaranteed_after_misses* consecutive misses (0: never), the next draw wins if a prize is
+    left and *wins_per_user_per_day* allows it.
     *helps_per_user_per_day* limits the attempts that friends give to a user.
     *helps_given_per_user_per_day* limits the attempts that a user gives to friends. If either
     help limit is 0, users cannot help.

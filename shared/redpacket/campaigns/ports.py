@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CampaignRepository(Protocol):
-    """Repository of campaigns and their packets. Several contexts depend on this Protocol."""
+    """Repository of campaigns and their packet ids. Several contexts depend on this Protocol."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""

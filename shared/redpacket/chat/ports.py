@@ -23,7 +23,7 @@ class ConnectorEnvironment:
 
 
 class Connector(Protocol):
-    """Connector for one chat platform. Each method makes its calls once, without retries.
+    """Connector for one chat platform. No method repeats a call that may have had an effect.
 
     `post` and `edit` raise ChatBusy, ChatGone, or Unavailable for an unknown outcome.
     """
@@ -49,7 +49,8 @@ class Connector(Protocol):
     def offer_form(self, member: Member, chat_id: str) -> bool:
         """Post a form that sends a packet. Return False if the platform has no forms.
 
-        A submitted form arrives as a Message with a command, once for each form and member.
+        A submitted form arrives as a Message with a command. All submissions of one form by one
+        member have the same message id.
         """
 
     def notify(self, member: Member, chat_id: str, text: str) -> None:
@@ -60,4 +61,4 @@ class CardQueue(Protocol):
     """Queue of cards to edit; tests have a double."""
 
     def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
-        """Queue one edit for each packet; edits of one packet within 3 s are merged."""
+        """Queue one edit for each packet; edits of one packet in the same 3 s step are merged."""

@@ -1,4 +1,4 @@
-"""Parser for typed amounts, with the same rules as the page's (tests/vectors/amounts.json)."""
+"""Parser for amounts that people type; the page has the same rules (tests/vectors/amounts.json)."""
 
 from __future__ import annotations
 

@@ -31,9 +31,10 @@ def attempt_lanes(
     in_parallel: InParallel,
     should_continue: Callable[[], bool] = lambda: True,
 ) -> Attempts[Result]:
-    """Call *do* for every item: lanes run in parallel, the items in a lane in sequence.
+    """Call *do* for each item until *stop_at_ms*, or until *should_continue* returns False.
 
-    The next sweep finds the items that failed or were not reached.
+    Lanes run in parallel, the items in a lane in sequence. The next sweep finds the items that
+    failed or were not reached.
     """
 
     def attempt(lane: Iterable[Item]) -> tuple[Attempts[Result], bool]:

@@ -9,14 +9,14 @@ AT_MS_MAX = 4_102_444_800_000
 """Maximum time in ms (start of the year 2100), because the cache stores times with 13 digits."""
 
 CLOCKS_DIFFER_MS = 5_000
-"""Maximum difference in milliseconds between the clocks of two functions."""
+"""Assumed maximum difference in milliseconds between two clocks."""
 
 MESSAGE_DELAY_S_MAX = 900
 """Longest delay in seconds that SQS accepts for a message."""
 
 LOAD_WAITS_MS = (5, 10, 20, 40, 80, 160)
 """Pauses in ms while another caller loads the cache. Their sum exceeds the lease for loading a
-packet, so that a loader's crash causes no 503.
+small packet, so that a crash of its loader causes no 503.
 """
 
 LIMIT_DEFAULT = 50

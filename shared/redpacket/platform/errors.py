@@ -1,7 +1,7 @@
 """Base classes of all errors, and the errors that all contexts share.
 
 * RedPacketError          has a stable `code`, an HTTP `status` and the text that clients get
-  x Rejected              the request was refused; an unchanged retry is pointless
+  x Rejected              the request was refused and had no effect
     x Malformed           the request itself is invalid, regardless of stored data
   x SwitchedOff           an operator has turned the feature off; a later retry may succeed
   x Busy                  another request with the same idempotency key is being processed
@@ -20,7 +20,7 @@ from typing import ClassVar, Self
 class RedPacketError(Exception):
     """Base of all errors. Clients switch on *code*; a class's docstring is its default text.
 
-    Pass another text only to name a value that the default text can't contain.
+    Pass another text only if the default text is too general.
     """
 
     code: ClassVar[str]

@@ -1,4 +1,4 @@
-"""HTTP client for configured URLs that prevents requests to private networks (SSRF)."""
+"""HTTP client for configured URLs; by default, it refuses private addresses (SSRF)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repository of campaigns and their packets in CampaignsTable."""
+"""Repository of campaigns, and of the ids of their packets, in CampaignsTable."""
 
 from __future__ import annotations
 

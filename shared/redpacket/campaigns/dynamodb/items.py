@@ -35,7 +35,7 @@ def audience_mode_of(row: dict[str, Any]) -> AudienceMode | None:
 
 
 def plan_row(plan: CampaignPlan) -> dict[str, Value]:
-    """Return the attributes that operators edit in a campaign's row."""
+    """Return the attributes of a plan in its campaign's row."""
     return {
         "campaign_id": plan.campaign_id,
         "title": plan.title,

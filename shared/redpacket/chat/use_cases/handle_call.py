@@ -82,8 +82,9 @@ def handle_call(
 ) -> Mapping[str, Any]:
     """Handle a platform's call, and return the body of the HTTP 200 response.
 
-    A redelivered call has no further effect. Raises SignatureInvalid or InvalidRequest if the call
-    is forged or malformed, and ChatBusy or Unavailable if the platform must redeliver a message.
+    A redelivered call sends or claims nothing twice. Raises SignatureInvalid or InvalidRequest if
+    the call is forged or malformed, and ChatBusy or Unavailable if the platform must redeliver a
+    message.
     """
     time_budget.begin(READ_S)
     call = connector.read(headers, body, ports.clock.now_ms())

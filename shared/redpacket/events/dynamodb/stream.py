@@ -17,9 +17,9 @@ from redpacket.platform.restored import RESTORED
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:
-    """Parse a record; return None if its row causes no events. Raises for a malformed row.
+    """Parse a record; return None if it causes no events. Raises for a malformed row.
 
-    The insertion of a restored row would repeat old events, but later changes cause new events.
+    The insertion of a restored row returns None, because it would repeat old events.
     """
     images = record["dynamodb"]
     if "NewImage" not in images:

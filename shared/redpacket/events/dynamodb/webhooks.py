@@ -139,7 +139,7 @@ class DynamoWaitingList:
         )
 
     def list_due(self, webhook: str, until_ms: int, limit: int) -> list[Delivery]:
-        """Return due deliveries, oldest first."""
+        """Return due deliveries, earliest due time first."""
         return self._list("waiting", webhook, until_ms, limit)
 
     def list_dead(self, webhook: str, limit: int) -> list[Delivery]:

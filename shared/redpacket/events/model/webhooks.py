@@ -16,7 +16,7 @@ COUNT_MAX = 1_000
 """Maximum number of deliveries that are counted."""
 
 GIVEN_UP_AFTER_MS = 24 * 3_600_000
-"""Milliseconds for which a delivery is retried before it becomes a dead letter."""
+"""Age in milliseconds at which an undelivered event becomes a dead letter."""
 
 DEAD_KEPT_MS = 30 * GIVEN_UP_AFTER_MS
 
@@ -151,7 +151,7 @@ def after_failure(delivery: Delivery, now_ms: int, jitter: float) -> Delivery:
 
 
 def is_given_up(delivery: Delivery, now_ms: int) -> bool:
-    """Return whether a delivery has been retried for a whole day."""
+    """Return whether a delivery is at least a day old."""
     return now_ms - delivery.first_at_ms >= GIVEN_UP_AFTER_MS
 
 

@@ -58,7 +58,7 @@ def put_webhook(
     is_on: bool,
     ports: EditPorts,
 ) -> tuple[Webhook, str | None]:
-    """Create or edit a webhook; return it, with the secret if it is new. An edit ends any pause.
+    """Create or edit a webhook; return the webhook, and its secret if new. An edit ends any pause.
 
     *note* is called before the first change. Raises InvalidRequest, VersionConflict.
     """

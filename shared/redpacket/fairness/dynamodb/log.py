@@ -24,7 +24,7 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 
 class DynamoLog:
-    """Repository of the log, whose entries, nodes and signed heads never change.
+    """Repository of the log, whose entries and nodes never change.
 
     Only the function that appends may write.
     """

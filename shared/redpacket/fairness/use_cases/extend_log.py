@@ -2,8 +2,8 @@
 
 An append fails if the log's end has changed since it was read, so runs may overlap or be
 interrupted. Each run stores the places of all earlier entries before it appends, so no id gets two
-entries. A head is signed only if it extends the last signed head, so a rewritten log is never
-signed.
+entries. A head is signed only if it extends the last signed head, so a rewrite of signed entries
+is never signed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class LogPorts:
 
 
 def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> LogReport:
-    """Append the *named* commitments (hashes of ids) and all other pending ones, and sign the head.
+    """Append the *named* commitments (hashes of ids), then other pending ones; sign the head.
 
     Raises InvariantViolated before any append if the log differs from the signed head.
     """

@@ -1,4 +1,4 @@
-"""Checks of switches and user rate limits, before a request reads or writes anything."""
+"""Checks of switches and user rate limits, for requests and chat calls."""
 
 from __future__ import annotations
 

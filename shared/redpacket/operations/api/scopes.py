@@ -9,10 +9,10 @@ from redpacket.platform.http.request import HttpRequest
 ADMIN_SCOPE = "hongbao/admin"
 
 OPERATE_SCOPE = "hongbao/operate"
-"""Scope for campaigns, prizes, campaign packets, chats, pictures and switches."""
+"""Scope for daily operation, such as campaigns, prizes, packets, chats and switches."""
 
 TREASURY_SCOPE = "hongbao/treasury"
-"""Scope for deposits, returned payments, budgets, cash stock and approvals."""
+"""Scope for money, such as deposits, returned payments, budgets, cash stock and approvals."""
 
 AUDIT_SCOPE = "hongbao/audit"
 """Scope for audits and for runs of the reconciliation; otherwise read-only."""

@@ -23,7 +23,7 @@ EVERYONE = ""
 
 
 _ROUND_MS = 300_000
-"""Milliseconds within which moves are merged, so that a day has at most 288 sums."""
+"""Milliseconds within which moves are merged, so that a day has about 288 sums at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Allowance:
     """Versioned sums that an operator moved to a subject without approval, each with a time.
 
     The transaction that stores the allowance also adds *counts*. Additions commute, so concurrent
-    moves succeed as long as they are within the limits.
+    moves to different subjects, or by different operators, succeed within the limits.
     """
 
     operator_id: str
@@ -76,7 +76,7 @@ class Allowance:
 
 
 class ApprovalNeededError(Exception):
-    """The amount exceeds the operator's limit, so another operator must approve the change."""
+    """The amount exceeds a limit, so another operator must approve the change."""
 
     def __init__(
         self, subject: str, amount_fen: int, version: int, changes: tuple[Change, ...]

@@ -19,7 +19,7 @@ class Limit:
 
     @property
     def interval_ms(self) -> int:
-        """The milliseconds between two actions, rounded up so that no minute exceeds the limit."""
+        """The milliseconds per action, rounded up."""
         return ceil(60_000 / self.per_minute)
 
     def scaled(self, per_minute: float) -> Limit:

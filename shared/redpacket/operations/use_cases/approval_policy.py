@@ -59,8 +59,8 @@ class ApprovalPolicy:
     ) -> Allowance | None:
         """Return the allowance that the move's transaction must write.
 
-        The subject already holds *held_fen* of the amount, so the operator's earlier moves to the
-        subject do not count again. Return None if nothing counts, because no money moves or the
+        The subject already holds *held_fen* of the amount. The part of this sum that the operator
+        has moved within the window does not count again. Return None if nothing counts, or if the
         move is approved. Raises ApprovalNeededError, and NotAsApproved if the approver saw another
         move.
         """

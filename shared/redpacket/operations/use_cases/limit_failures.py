@@ -1,4 +1,4 @@
-"""Budget of failed calls per subject, in process memory, for functions without a cache."""
+"""Budget of calls per subject, in process memory, for functions without a cache."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FailureBudget:
         self.spend(subject)
 
     def spend(self, subject: str) -> None:
-        """Count a failed call by *subject*."""
+        """Count a call by *subject*, which may exceed the limit."""
         if not subject:
             return
         now_ms = self._clock.now_ms()

@@ -11,7 +11,7 @@ _LIFE_S = 900
 
 
 def cache_token(resource: str, user_id: str, region: str, keys: Keys) -> str:
-    """Return a locally signed token; *resource* is the ARN's end: "replicationgroup:name"."""
+    """Return a locally signed token; *resource* is the ARN's end, as in "replicationgroup:x"."""
     kind, _, name = resource.partition(":")
     query = {"Action": "connect", "User": user_id}
     if kind == "serverlesscache":

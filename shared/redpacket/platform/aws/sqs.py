@@ -1,4 +1,4 @@
-"""Client for one SQS queue that sends messages in batches."""
+"""Client for one SQS queue: sends messages in batches, and delays redeliveries."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ ADDRESS_GRAPHEMES_MAX = 120
 GREETING_GRAPHEMES_MAX = 50
 THANKS_GRAPHEMES_MAX = 20
 THANKS_BYTES_MAX = 80
-"""Maximum UTF-8 bytes of a text; a row in DynamoDB has up to 100 texts, or about 8 KB."""
+"""Maximum UTF-8 bytes of a thank-you text; a DynamoDB row has up to 100 of them, about 8 KB."""
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
 
