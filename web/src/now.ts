@@ -3,7 +3,7 @@
 /** Bounds of the server's time minus the page's age (performance.now). */
 let leastMs = -Infinity;
 let mostMs = Infinity;
-/** Whether an uncached answer has set the bounds, which then differ by its round-trip time. */
+/** Whether an uncached answer has set the bounds, which then differ by at most its round-trip time. */
 let isSet = false;
 
 /** Returns the server's time. Until an uncached answer arrives, it is the device's time, clamped to the bounds. */

@@ -1,4 +1,4 @@
-/** Sign-in with OpenID Connect: code flow with PKCE. Tokens stay in memory, so a reload signs in again. */
+/** Sign-in with OpenID Connect: code flow with PKCE. Tokens stay in memory, so a reload signs the user out. */
 
 import { Problem } from "./api/problems.ts";
 import type { OidcAuth } from "./config.ts";

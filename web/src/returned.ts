@@ -1,6 +1,6 @@
 /** Detects that a reader returns to stale data, with Back or after the page was hidden. */
 
-/** Milliseconds for which a page must be hidden before its data is reloaded. */
+/** Default milliseconds for which a page must be hidden before its data is reloaded. */
 const HIDDEN_MS = 20_000;
 
 /** Calls *listener* whenever the reader returns. Returns a function that ends the calls. */

@@ -9,7 +9,7 @@ const OPEN = { status: "open", claims: [], next: null };
 /** Feed of a packet whose equal shares have no luckiest user. */
 const EMPTIED = { status: "emptied", claims: [{ is_luckiest: false }], next: null };
 
-/** Advances the clock by *count* minutes, and runs all pending work before each second. */
+/** Advances the clock by *count* minutes, and lets pending work run before each second. */
 async function minutes(context: test.TestContext, count: number): Promise<void> {
   for (let second = 0; second < 60 * count; second++) {
     for (let turn = 0; turn < 5; turn++) await Promise.resolve();

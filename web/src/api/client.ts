@@ -118,7 +118,7 @@ export class Client {
         const isOver = !(error instanceof Problem) || !error.passesByItself;
         if (isOver || tries >= repeats || ask.signal?.aborted) throw error;
         ask.onRepeat?.(error);
-        // The maximum jitter doubles each time, so users who were refused at the same time retry at different times.
+        // The maximum jitter doubles up to five times, so users who were refused at the same time retry at different times.
         const leastMs = 1000 * Math.min(error.retryAfterS ?? 1, WAIT_MAX_S);
         await sleep(leastMs + random() * 500 * 2 ** Math.min(tries, 5));
         if (error.code !== "offline" || !isAway()) tries++;
@@ -174,7 +174,7 @@ export async function readProblem(answer: Response): Promise<Problem> {
   try {
     body = (await answer.json()) as typeof body;
   } catch {
-    // The body is not JSON: it comes from a proxy between us and the API.
+    // The body is not JSON: it may come from a proxy between us and the API.
   }
   const code = typeof body.code === "string" ? (body.code as Code) : codeOf(answer.status);
   const problem = new Problem(code, answer.status, retryAfterS(answer));

@@ -19,7 +19,7 @@ export type Code = ApiCode | "no_storage" | "not_loaded" | "offline" | "origin_r
 export class Problem extends Error {
   readonly code: Code;
   readonly status: number;
-  /** Seconds until the next attempt, or undefined if another attempt is pointless. */
+  /** Seconds until the next attempt, or undefined if the API states no delay. */
   readonly retryAfterS: number | undefined;
   /** Fields that the API rejected, with its message for each. */
   errors: readonly { field: string; message: string }[] = [];

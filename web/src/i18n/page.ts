@@ -1,4 +1,4 @@
-/** Texts of the page around the packet. */
+/** Texts of the frame, the sign-in, the proof and the copy button. */
 
 import { frame } from "./frame.ts";
 import { fill, language, type Params } from "./language.ts";

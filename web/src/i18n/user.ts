@@ -1,4 +1,4 @@
-/** Texts of a user's own views: home, send, share, wallet. A visit to a packet's link loads none of them. */
+/** Texts of a user's own views, such as home, send, share and wallet. A visit to a packet's link loads none of them. */
 
 import { fill, language, type Params } from "./language.ts";
 import { t as pageWord, type Word as PageWord } from "./page.ts";

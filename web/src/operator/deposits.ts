@@ -1,4 +1,4 @@
-/** Deposits to users, and movements of campaign money. Another operator must approve amounts above the limit. */
+/** Deposits to users, and movements of campaign money. Amounts above the limit and first campaign deposits need approval. */
 
 import { html, nothing } from "lit";
 

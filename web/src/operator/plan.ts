@@ -243,7 +243,7 @@ export function bodyOf(campaign: Campaign): CampaignBody {
 /**
  * Returns the writes that turn *before*, or no campaign, into the form's campaign with *status*.
  *
- * A new campaign stays a draft until its prizes exist. A running one pauses while odds change. After an
+ * A new campaign stays a draft until its prizes exist. One with the status "on" pauses while odds change. After an
  * interruption, the same form yields the missing writes.
  */
 export function stepsTo(

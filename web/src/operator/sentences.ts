@@ -69,7 +69,7 @@ export function isDefault({ before, after }: Change): boolean {
   return before === null && DEFAULTS.includes(after);
 }
 
-/** Returns the changes to show: one per rule, without version and edit counters. */
+/** Returns the changes to show: one per rule and prize, without version and edit counters. */
 export function readable(changes: readonly Change[]): Change[] {
   return changes
     .filter(({ field }) => field !== "version" && field !== "audience_edits")

@@ -6,7 +6,7 @@ const USER = new RegExp(HOST_ID);
 
 export interface UserFile {
   users: string[];
-  /** Lines without a valid user. */
+  /** Invalid ids, with their line numbers. */
   bad: { line: number; text: string }[];
 }
 

@@ -1,4 +1,4 @@
-/** Winners of goods. Each unit is handed over or returned to stock, and the decision is final. */
+/** Winners of goods and codes. Goods are handed over or forfeited, and the decision is final. */
 
 import { html, nothing } from "lit";
 

@@ -214,7 +214,7 @@ export class PacketFlow {
     return startsAtMs > this.#options.now() ? startsAtMs : undefined;
   }
 
-  /** The latest record that was loaded. Senders poll it instead of the feed. */
+  /** The latest record that was loaded. Senders and viewers of exclusive packets poll it instead of the feed. */
   get record(): Packet | undefined {
     const { feed } = this.live;
     return feed && "is_sender" in feed ? (feed as Packet) : this.packet;

@@ -1,4 +1,4 @@
-/** The packet as every visitor sees it, polled while it changes and the page is visible. */
+/** A packet's feed or record, polled while it changes and the page is visible. */
 
 import { feedPath, type Client } from "../api/client.ts";
 import { Poll } from "../poll.ts";

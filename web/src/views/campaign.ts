@@ -120,7 +120,7 @@ export class CampaignView extends View {
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
-  /** Returns the time of the next poll. Per round, players of a rain poll once for its packet ids and once for its podium. */
+  /** Returns the time of the next poll: a regular one, or one for a round's packet ids or its podium. */
   #nextLookMs({ rains }: Schemas["Campaign"]): number {
     // The last answer lacks the podium of a round that ended after it.
     const round = rains.find(({ ends_at_ms: endMs }) => endMs > this.#askedAtMs);

@@ -1,4 +1,4 @@
-/** A packet's card as an image, for chats that show pictures but no links. */
+/** A packet's card or a campaign's poster as an image, for chats that show pictures but no links. */
 
 import { graphemes } from "../graphemes.ts";
 

@@ -1,4 +1,4 @@
-/** One payment: the code to scan until it is paid, then a redirect to the packet that it pays for. */
+/** One payment: how to pay, its status, and after a packet's payment a redirect to the packet. */
 
 import { html, nothing } from "lit";
 

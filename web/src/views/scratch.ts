@@ -5,7 +5,7 @@ import { html, nothing, type PropertyValues } from "lit";
 import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
-/** Strokes after which the whole result is revealed. */
+/** Pointer events on the layer after which the whole result is revealed. */
 const STROKES_ENOUGH = 24;
 
 export class Scratch extends View {

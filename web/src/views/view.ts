@@ -1,4 +1,4 @@
-/** Base of all views. They use light DOM, so that one stylesheet applies, and render texts in the current language. */
+/** Base of all views. They use light DOM, so that global stylesheets apply, and render texts in the current language. */
 
 import { html, LitElement, type TemplateResult } from "lit";
 

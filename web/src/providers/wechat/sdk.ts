@@ -52,7 +52,7 @@ let loading: Promise<Wx> | undefined;
 let configuring: Promise<Wx> | undefined;
 let signedUrl: string | undefined;
 
-/** Returns the JS-SDK once WeChat has accepted this URL. Rejects if WeChat does not. */
+/** Returns the JS-SDK once WeChat has accepted this URL. Otherwise rejects. */
 export function jsSdk(client: Client): Promise<Wx> {
   const url = urlToSign();
   if (!configuring || url !== signedUrl) {

@@ -17,7 +17,7 @@ function listen(client: Client): Listening {
 
 async function hear(client: Client, stopped: AbortSignal): Promise<string | undefined> {
   const wx = await jsSdk(client).catch((problem: unknown) => {
-    // A retry would probably fail, so remove the button. Then the user can only type the phrase.
+    // A retry would probably fail. Without the JS-SDK, WeChat's browser has no recognition, so the button disappears.
     listenBy(undefined);
     throw problem;
   });
