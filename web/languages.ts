@@ -24,7 +24,7 @@ export const FOLDERS = `${import.meta.dirname}/languages`;
 const SOURCES = `${import.meta.dirname}/src`;
 const TARGET = `${SOURCES}/i18n/others`;
 
-/** Returns every Chinese text in the sources. */
+/** Returns the string literals with Chinese characters in the sources, sorted. */
 export function texts(): string[] {
   const found = new Set<string>();
   const visit = (node: ts.Node): void => {

@@ -30,7 +30,7 @@ def test_the_python_client_reads_words_codes_and_fields_of_a_later_version() -> 
 
 
 def test_the_typescript_client_makes_a_round_trip(a_user: MakeUser, stack: Stack) -> None:
-    # `make types` checks this client's types.
+    # `make types` compiles round-trip.ts.
     _check_round_trip([str(NODE), str(ROOT / "web" / "test" / "round-trip.ts")], a_user, stack)
 
 

@@ -81,7 +81,7 @@ def test_routes_of_operators_refuse_other_scopes(
 
 MALFORMED_IDS = ["%7Bpacket%7D", "{packet}", "A" * 21 + "%00", "A" * 21 + "%FF", "A" * 20 + "%4"]
 MALFORMED_IDS += ["%2541", "%E7%BA%A2%E5%8C%85", "A" * 10_240, "%2e%2e"]
-# The gateway normalizes these paths before it compares them with its routes.
+# These ids change the path's segments, so the gateway itself may return the 404.
 MISLEADING_IDS = ["", f"{UNKNOWN_PACKET[:10]}%2F{UNKNOWN_PACKET[:11]}", "..%2F..%2Fme", "."]
 MISLEADING_IDS += ["../nothing", "//"]
 

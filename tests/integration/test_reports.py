@@ -1,4 +1,4 @@
-"""Reports about a campaign's money: each agrees with the ledger, over HTTP and the terminal."""
+"""Reports about a campaign: they agree with its packets and prizes, and with users' balances."""
 
 import json
 import time

@@ -97,7 +97,7 @@ def test_messages_delivered_while_payouts_are_off_are_returned_with_their_full_r
 def test_grabs_stop_and_resume_within_ten_seconds_under_load(
     a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
-    """tests/unit/operations/test_switches.py tests every switch on a virtual clock."""
+    """tests/unit/operations/test_switches.py tests this for every process, on a virtual clock."""
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
     claimers = [a_user() for _ in range(12)]
     calls: list[tuple[float, int, bool]] = []

@@ -167,7 +167,7 @@ export async function look(client: Client, campaign: Campaign, packets: Packet[]
   };
 }
 
-/** Returns the first 100 packets of a campaign, which are enough for its live page. */
+/** Returns up to 100 packets of a campaign, which are enough for its live page. */
 export async function packetsOf(client: Client, campaignId: string): Promise<Packet[]> {
   const rows = new Rows<Packet>(client, "/admin/packets", { campaign_id: campaignId, limit: "100" });
   await rows.more();

@@ -35,7 +35,7 @@ export class Rows<Row> {
     this.#filters = filters;
   }
 
-  /** Reads pages until new rows arrive or the list ends. */
+  /** Reads up to READS_MAX pages, until new rows arrive or the list ends. */
   async more(signal?: AbortSignal): Promise<void> {
     const before = this.items.length;
     for (let reads = 0; reads < READS_MAX && this.next !== null; reads++) {

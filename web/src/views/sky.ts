@@ -15,7 +15,7 @@ const ROOM = 19_000;
 const DROPS_MIN = 14;
 const DROPS_MAX = 40;
 const FLIP_MS = 520;
-/** One packet in this many is big. The size doesn't affect the amount. */
+/** About one packet in this many is big. The size doesn't affect the amount. */
 const BIG_OF = 9;
 const BIG = 1.9;
 /** Pixels from the right edge to the purse. */
