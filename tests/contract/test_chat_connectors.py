@@ -1,4 +1,4 @@
-"""One suite for every chat connector, with simulated platforms as strict as their documentation."""
+"""One suite for every chat connector, with platforms that are simulated by their documentation."""
 
 import dataclasses
 import time

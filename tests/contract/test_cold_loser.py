@@ -1,4 +1,4 @@
-"""Imports during the cold start of a refused grab: only the modules that a refusal needs.
+"""Imports during the cold start of a refused grab: no heavy modules, and few use cases.
 
 `make bench ONLY=cold` measures the milliseconds; this test names the modules that are not needed.
 """

@@ -1,4 +1,4 @@
-"""Fake provider and wallet, which are as strict as real ones and keep separate books."""
+"""Fake provider and wallet: they refuse invalid calls, and execute each number once."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""In-memory system whose invariants are checked after every test."""
+"""In-memory system whose invariants are checked after each test, and one with payments."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
-"""Four-eyes rule: changes above an operator's daily limit wait for approval, and apply only
-once.
+"""Four-eyes rule: changes above the limits for 24 hours, of one operator or of all together,
+wait for approval, and apply only once.
 """
 
 from collections.abc import Callable, Sequence

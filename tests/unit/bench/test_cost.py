@@ -47,10 +47,10 @@ def _written(*operations: Operation) -> float:
 def test_a_claim_costs_five_write_units_and_seven_to_settle() -> None:
     claims = counts.count_claims(INDEXES)
 
-    # In a transaction, the share's outcome and the claimer's row cost two units each; an index,
-    # one.
+    # In a transaction, the share's outcome and the claimer's row cost two units each; an index
+    # costs one.
     assert claims.claim_write_units == 2 * 2 + 1
-    # The outcome, the claimer's balance and the entry cost two units each; leaving the index, one.
+    # The outcome, the claimer's balance and the entry cost two each; leaving the index costs one.
     assert claims.settle_write_units == 3 * 2 + 1
 
 

@@ -1,4 +1,4 @@
-"""Lists, approvals, webhooks and erasures from the terminal."""
+"""Lists, approvals, webhooks, erasures, yearly sums and reports from the terminal."""
 
 import csv
 import io

@@ -1,4 +1,6 @@
-"""Host that knows only webhooks and its own deposits: its balances equal the ledger's."""
+"""Host that knows only webhooks, its deposits and its moves of campaign money: its balances
+equal the ledger's.
+"""
 
 from collections import Counter
 from typing import Any

@@ -87,7 +87,7 @@ class LogSystem(InMemorySystem):
         ]
 
     def rewrite(self, index: int, entry: Commitment) -> None:
-        """Change an entry and all rows of the log except the signature, so that the rows agree."""
+        """Change an entry, and make all rows of the log agree with it, except the signature."""
         entries = [commitment for _, commitment in self.log.list_entries(0, 1000)]
         entries[index] = entry
         table, peaks = self.dynamo.tables["log"], Peaks()

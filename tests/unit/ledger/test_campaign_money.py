@@ -1,4 +1,4 @@
-"""Campaign money: it moves between marked accounts, and an empty account loses its mark."""
+"""Campaign money: it moves between marked accounts, and an empty one can be unmarked."""
 
 import itertools
 from collections.abc import Callable

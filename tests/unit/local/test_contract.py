@@ -1,5 +1,5 @@
-"""Comparison of two versions of openapi.json: it reports changes that break a client, and no
-others.
+"""Comparison of two versions of openapi.json: examples of changes that break a client, and of
+changes that do not.
 """
 
 import copy

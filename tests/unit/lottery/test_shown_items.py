@@ -1,4 +1,4 @@
-"""Packed row of a campaign: unpacking restores it, and real campaigns cost one read unit."""
+"""Packed row of a campaign: unpacking restores it, and a real one costs at most one read unit."""
 
 from dataclasses import replace
 from typing import Any

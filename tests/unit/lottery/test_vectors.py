@@ -1,4 +1,4 @@
-"""Test vectors of the page's verifier, recomputed by the rules in Python."""
+"""Test vectors of the page's verifier, recomputed in Python."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Amounts that a sender hides until the end: no answer shows them earlier, and all do later."""
+"""Amounts that are hidden until a packet's end: until then, users see only their own amount."""
 
 import hashlib
 import json

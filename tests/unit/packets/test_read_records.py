@@ -271,8 +271,8 @@ def test_a_page_of_sent_packets_takes_at_most_23_reads(system: InMemorySystem) -
     assert {(sent.status, sent.claimed_count) for sent in page.items} == {(PacketStatus.OPEN, 1)}
     assert all(sent.claimed_fen for sent in page.items)
     rows = [read for read in meter.reads if read.table == "packets"]
-    # The list, 20 rows in one batch, and the sums of 10 large packets; one query for each small
-    # one.
+    # The list, 20 rows in one batch, and the sums of 10 large packets; and one query per small
+    # packet.
     assert len(rows) == 1 + 20 + 10
     assert len([read for read in meter.reads if read.table == "shares"]) == 10
     assert len(meter.reads) == 31 + 10 + 1

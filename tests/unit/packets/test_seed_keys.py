@@ -1,4 +1,4 @@
-"""Sealed seeds in rows and caches: they reveal nothing without the deployment's keys."""
+"""Sealed seeds in rows and caches: they reveal no amount without the deployment's keys."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers from a host's wallet that do not belong to the call."""
+"""Answers of a host's wallet: unreadable and misdirected ones are unknown outcomes."""
 
 import json
 import time

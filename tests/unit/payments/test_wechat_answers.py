@@ -1,4 +1,4 @@
-"""Answers that an honest provider never gives, or has not given so far, mean an unknown outcome."""
+"""Answers of WeChat Pay: unreadable and unexpected ones mean an unknown outcome."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Boundaries of rules about money, at which mutants had survived (tests/mutants.py)."""
+"""Boundaries of rules at which mutants had survived (tests/mutants.py)."""
 
 import itertools
 from contextlib import nullcontext
