@@ -14,7 +14,7 @@ The contract between use cases and providers (docs/architecture.md has the steps
   `settling_ms` have passed since the last moment at which a call can have started; the caller adds
   its lease and its function's timeout.
 * **Providers forget.** When a number is `query_horizon_ms` old, NOT_FOUND proves nothing. From then
-  on, no call is made, and only an operator can return the money.
+  on, no call is made, and after NOT_FOUND only an operator can return the money.
 * **Final states are permanent.** A number's SUCCEEDED, FAILED or CANCELLED never changes.
 * **No retries inside.** An adapter never repeats a request, limits each one to `call_ms_max`, and
   has no state: pacing, retries and breakers belong to the use cases.

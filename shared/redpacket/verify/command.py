@@ -2,14 +2,14 @@
 
 PYTHONPATH=shared python3 -m redpacket.verify PROOF_FILE [FILE...]
 
-The command needs only Python 3.11, no server and no package. Each file contains one API response.
-For a packet, the first file is `GET /packets/{packet_id}/proof`; the others are further proof
-pages, record pages, or the response to `POST /packets`. For a lottery day, the first file is
+The command needs Python 3.11, but no server and no third-party package. Each file contains one API
+response. For a packet, the first file is `GET /packets/{packet_id}/proof`; the others are further
+proof pages, record pages, or the response to `POST /packets`. For a lottery day, the first file is
 `GET /campaigns/{campaign_id}/proof?day=20270129`; the others are pages of
 `GET /campaigns/{campaign_id}/draws`, and `GET /campaigns/{campaign_id}`. A user's draws on a day
 are numbered 1, 2, 3, ...: pass all pages, and the user's token with --user. If the first argument
 is `log`, the command verifies the public log of commitments (`verify/log.py`). The exit code is 0
-if everything is correct, 1 if something differs, 2 if a file can't be read, and 3 if nothing
+if nothing differs, 1 if something differs, 2 if a file can't be read, and for the log, 3 if nothing
 differs but something was not checked.
 """
 

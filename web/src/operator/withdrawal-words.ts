@@ -18,7 +18,7 @@ export const WAITS: Record<string, string> = {
   "the provider to finish the transfer": "等待支付渠道完成转账",
   "The schedule queries the provider again, with the keys of the transfer's merchant.":
     "会自动再次查询；只有发起转账时的商户才能查询。",
-  "an operator: after 29 days a provider's answer proves nothing": "等待运营处理：满 29 天后，支付渠道的答复不能作为凭据",
+  "an operator: after 29 days a provider's NOT_FOUND proves nothing": "等待运营处理：满 29 天后，支付渠道查不到转账也不能作为凭据",
   "Look for the transfer in the provider's statements. See the runbook page `withdrawals-wait`.":
     "请在渠道账单里查找这笔转账，并按运维手册的 `withdrawals-wait` 一页处理。",
   "nothing: no work list contains it": "没有任务在处理它",

@@ -51,7 +51,8 @@ class RulesBody(StrictBody):
         PerUser, about("Maximum wins; later draws that day miss. 0: no limit.")
     ] = 0
     guaranteed_after_misses: Annotated[
-        PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
+        PerUser,
+        about("Consecutive misses after which the next draw wins if a prize is left; 0: never."),
     ] = 0
     helps_per_user_per_day: Annotated[
         PerUser, about("Maximum attempts per day that friends give to one user; 0: none.")

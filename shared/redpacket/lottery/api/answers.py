@@ -35,7 +35,8 @@ class Rules(TypedDict):
         common.PerUser, about("Maximum wins; later draws that day miss. 0: no limit.")
     ]
     guaranteed_after_misses: Annotated[
-        common.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
+        common.PerUser,
+        about("Consecutive misses after which the next draw wins if a prize is left; 0: never."),
     ]
     helps_per_user_per_day: Annotated[
         common.PerUser,
@@ -188,7 +189,8 @@ class Campaign(_Today):
         list[ShownRound],
         about(
             "Planned rounds, earliest first; each is listed until five minutes after its end. "
-            "`packets` is empty until three seconds before the start; earlier grabs return 409.",
+            "`packets` is empty until three seconds before the start. Grabs before a round's start "
+            "return 409.",
             max_length=SHOWN_MAX,
         ),
     ]

@@ -23,5 +23,5 @@ class HelpBody(StrictBody):
     transcript: Annotated[
         str,
         StringConstraints(max_length=200),
-        about("What the friend typed, or the result of speech recognition."),
+        about("What the caller typed, or the result of speech recognition."),
     ]

@@ -72,7 +72,7 @@ class DynamoDraws:
         *,
         asks_audience: bool,
     ) -> PlayerState:
-        """Return a user's counters, the key's earlier draw and, on request, the list membership."""
+        """Return a user's counters, list membership and denial, and the key's earlier draw."""
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
@@ -145,7 +145,7 @@ class DynamoDraws:
         rules: DrawRules,
         at_ms: int,
     ) -> HelpStatus:
-        """Give the inviter one more attempt on *day*, once per pair of users."""
+        """Give the inviter one more attempt on *day*, once per inviter and helper."""
         given: dict[str, Value] = {
             **draw_keys.help_given(campaign_id, inviter_id, helper_id),
             "day": day,

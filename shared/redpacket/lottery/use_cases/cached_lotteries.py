@@ -1,7 +1,7 @@
 """Process cache of the lotteries that users see.
 
-A reader that finds an outdated note of sold-out prizes replaces the note, which takes one write per
-prize that sells out, not one per draw.
+A reader that finds an outdated note of sold-out prizes replaces the note, so the note is written
+when a prize sells out, not on every draw.
 """
 
 from __future__ import annotations

@@ -82,7 +82,10 @@ def spend_alone_on(
 def check_list(
     campaign_id: str, operator: Operator, *, prizes: DynamoPrizes, policy: ApprovalPolicy
 ) -> int:
-    """Return the snapshot version (or 0) if the operator may edit the list. Raises Forbidden."""
+    """Check that the operator may edit the list; return the snapshot's version, or 0 without one.
+
+    Raises Forbidden.
+    """
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         return 0

@@ -1,4 +1,4 @@
-"""Decision on won goods: handed over, or forfeited, which adds a unit to the prize."""
+"""Decisions on won units of goods and codes. Forfeiting goods adds a unit to the prize."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def decide_winner(
 ) -> Winner:
     """Decide on a won unit, or return an identical earlier decision.
 
-    A forfeited unit can be drawn again immediately.
-    Raises CampaignNotFound, InvalidRequest for cash or a forfeited code, VersionConflict after
-    another decision, and Forbidden if a forfeiture in a lottery with cash is not permitted.
+    A forfeiture adds a new unit, which can be drawn immediately. Raises CampaignNotFound,
+    InvalidRequest for cash, a forfeited code or too many units, VersionConflict after another
+    decision, and Forbidden if a forfeiture in a lottery with cash is not permitted.
     """
     for _ in range(_TRIES):
         snapshot = ports.prizes.find_snapshot(campaign_id)

@@ -85,7 +85,7 @@ class DrawAttempt:
     def commit(self, outcome: DrawOutcome) -> Draw | None:
         """Make the cache's *outcome* durable, or return None after repairing the cache.
 
-        Raises the cache's refusal if it is correct.
+        Raises the cache's refusal if it is correct, the ledger's refusal, and NotInAudience.
         """
         if outcome.status in {DrawStatus.CAMPAIGN_ALTERED, DrawStatus.WRONG_DAY}:
             if outcome.status is DrawStatus.CAMPAIGN_ALTERED:

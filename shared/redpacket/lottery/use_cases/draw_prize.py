@@ -93,9 +93,10 @@ def _result(draw: Draw, rules: DrawRules, player: Player) -> DrawResult:
 
 
 def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
-    """Return the snapshot. Well before the start, reject users without reading their rows.
+    """Return the snapshot. Raises CampaignNotStarted well before the start, if the cache is loaded.
 
-    Within CLOCKS_DIFFER_MS of the start, the cache's clock decides.
+    The refusal reads no user's rows. Within CLOCKS_DIFFER_MS of the start, the cache's clock
+    decides.
     """
     snapshot = ports.snapshots.get(campaign_id)
     if _is_long_before(snapshot, ports):
@@ -114,7 +115,7 @@ def _is_long_before(snapshot: CampaignSnapshot, ports: DrawPorts) -> bool:
 def _check_audience(
     snapshot: CampaignSnapshot, drawer: User, state: PlayerState, ports: DrawPorts
 ) -> None:
-    """Reject users outside the audience, unless the campaign rejects all users anyway."""
+    """Reject denied users and users outside the audience, unless the campaign is off or over."""
     campaign, mode = snapshot.campaign, snapshot.audience_mode
     if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
         return

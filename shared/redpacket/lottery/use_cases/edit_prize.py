@@ -1,7 +1,7 @@
 """Edits of prizes and their stock while users draw.
 
-A cash prize's money is in equal packets that the operator funds, with one share per unit. One
-transaction funds a packet and adds it to the prize, so a failed edit moves no money.
+A cash prize's money is in packets that the operator funds, with one share per unit, all of equal
+amount. One transaction funds a packet and adds it to the prize, so a failed edit moves no money.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def put_prize(
     """Write *plan*; return the prize and whether it is new.
 
     An edit cannot change the kind, amount or total. Raises CampaignNotFound, VersionConflict,
-    InvalidRequest, Forbidden, and for cash also CampaignEnded, InsufficientFunds,
-    ApprovalNeededError.
+    InvalidRequest, Forbidden, ApprovalNeededError, and for cash also CampaignEnded,
+    InsufficientFunds.
     """
 
     def edited(snapshot: CampaignSnapshot, before: Prize | None) -> Prize:
@@ -236,7 +236,7 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
             if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
                 continue
             raise
-        # Otherwise an earlier call funded another packet. The next try finds that call's prize.
+        # Otherwise the campaign was edited, or an earlier call funded another packet: try again.
         if done and (request or done.packets == _with_packet(after, packet).packets):
             return done, before
     raise Contended

@@ -54,7 +54,7 @@ class Helped:
 def help_inviter(
     campaign_id: str, helper_id: str, inviter_id: str, phrase: str, *, ports: HelpPorts
 ) -> Helped:
-    """Give the inviter one more attempt today, only once per pair of users in a campaign.
+    """Give the inviter one more attempt today, once per inviter and helper in a campaign.
 
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, SelfHelp,
     PassphraseMismatch, RateLimited, HelpQuotaExhausted.

@@ -188,7 +188,7 @@ class ListedReturns(TypedDict):
 
 
 class Debt(TypedDict):
-    """Refund made at the provider that exceeded the user's balance."""
+    """Refund that was made at the provider and exceeded the user's balance."""
 
     user: HostId
     user_token: UserToken

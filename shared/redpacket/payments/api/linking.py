@@ -29,7 +29,7 @@ def add_link_routes(routes: Api, channel: ProviderName) -> None:
         return HttpAnswer(binding_view(payees.find(request.user.user_id, channel)))
 
     def link_account(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
-        """Link the caller's account. If it replaces another account, withdrawals wait for a day."""
+        """Link the caller's account; withdrawals to it are allowed from `opens_at_ms`."""
         body, ports = body_of(CodeBody, request), containers.payments.login_ports
         bound = bind_account.bind_account(request.user.user_id, channel, body.code, ports=ports)
         return HttpAnswer(binding_view(bound))

@@ -48,7 +48,7 @@ class DynamoAuthorizations:
         return _authorization_of(row) if row else None
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return the numbers of consents to query, oldest first; the list may lag."""
+        """Return the numbers of consents to query or close, oldest first; the list may lag."""
         rows = oldest(self._dynamo, self._payments, f"consent-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.AUTHORIZATION_PREFIX) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Mapper between rows in PaymentsTable and payments, withdrawals, returns, and refunds."""
+"""Mapper for rows in PaymentsTable: payments, withdrawals, returns, refunds, statement lines."""
 
 from __future__ import annotations
 

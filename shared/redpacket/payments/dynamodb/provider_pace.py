@@ -1,4 +1,4 @@
-"""Provider state that all functions share: rate limits, breaker, and last compared day."""
+"""Provider state that functions share: rate limits, breaker, last answer, last compared day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATEMENTS = "statements"
 
 
 class DynamoProviderPace:
-    """Durable rate limits, circuit breaker and last compared statement day of each provider."""
+    """Durable rate limits, breaker, last answer and last compared statement day per provider."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo

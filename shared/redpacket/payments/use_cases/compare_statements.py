@@ -67,8 +67,9 @@ def compare_statements(
     """Compare each provider's statements since its last compared day, or only those of *day*.
 
     Without *day*, yesterday's statement is compared even if it was compared before. An error with
-    one provider does not stop the comparison with others: contradictions and bugs are raised at the
-    end. With *may_skip*, *day* counts as compared even without a report.
+    one provider does not stop the comparison with others: the first contradiction or bug is raised
+    at the end. With *may_skip*, the day after the last compared day counts as compared even without
+    a report.
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
@@ -228,7 +229,7 @@ class _Comparison:
         ]
 
     def again(self, statement: list[StatementLine]) -> list[Difference]:
-        """Report lines that an earlier statement also contains.
+        """Report lines that one of the two previous statements also contains.
 
         Our rows from three days match a line, so a repeated line would otherwise go unnoticed.
         """

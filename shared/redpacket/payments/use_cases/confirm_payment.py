@@ -32,7 +32,7 @@ _TRIES = 4
 def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPorts) -> Payment:
     """Update a payment from the provider; *transaction_id* is an untrusted hint.
 
-    Raises PaymentNotFound, Unavailable.
+    Raises PaymentNotFound, ProviderChanged, Unavailable.
     """
     payment = _get(number, ports)
     now_ms = ports.clock.now_ms()
@@ -181,7 +181,7 @@ def _proceed(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Paymen
 
 
 def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close the order at the provider first, because CLOSED payments must not be payable."""
+    """Close the order at the provider before the payment becomes CLOSED."""
     provider, now_ms = ports.provider_of(payment), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + provider.settling_ms + provider.call_ms_max
     if order.state is OrderState.UNPAID or (

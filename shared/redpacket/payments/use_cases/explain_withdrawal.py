@@ -50,7 +50,7 @@ _TO_QUERY = Waiting(
     "The schedule queries the provider again, with the keys of the transfer's merchant.",
 )
 _FORGOTTEN = Waiting(
-    "an operator: after 29 days a provider's answer proves nothing",
+    "an operator: after 29 days a provider's NOT_FOUND proves nothing",
     "Look for the transfer in the provider's statements. See the runbook page `withdrawals-wait`.",
 )
 _UNLISTED = Waiting(

@@ -102,7 +102,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
 
 
 def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Return a withdrawal if no call can pay it and no query can decide it anymore."""
+    """Return a withdrawal if no call can pay it, and NOT_FOUND proves nothing anymore."""
     seen = ports.repository.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop not in CANCELS:
         return None

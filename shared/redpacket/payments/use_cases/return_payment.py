@@ -197,9 +197,10 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
 def list_debts(
     cursor: str | None, limit: int, *, lists: DynamoPaymentLists, ledger: Ledger
 ) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
-    """Return a page of refunds to indebted users, each with the user's total debt in fen.
+    """Return a page of refunds that left a debt, each with the user's total debt in fen.
 
-    A page may be short or empty even if more pages follow. Raises InvalidRequest, Unavailable.
+    Refunds of users without debt are left out, so a page may be short or empty even if more pages
+    follow. Raises InvalidRequest, Unavailable.
     """
     refunds, more = lists.list_debts(cursor, limit)
     debts_fen = {

@@ -53,7 +53,7 @@ class PaymentSweepReport:
 
 
 class _Breaker:
-    """Function that fails immediately after FAILURES_MAX consecutive Unavailable errors."""
+    """Function whose calls fail immediately once FAILURES_MAX in a row have raised Unavailable."""
 
     def __init__(self, do: Callable[[Any], Any]) -> None:
         self._do = do

@@ -1,4 +1,4 @@
-"""Response schemas of audits and reconciliations."""
+"""Response schemas for audits and reconciliations."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Tally:
 
 
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
-    """I2: a packet's tally matches the packet's total and row, as in `check_packet_total`."""
+    """I2: shares do not exceed the total; a closed packet's shares match its total and row."""
     settled, refunded = tally.settled_fen, tally.refunded_fen
     total = packet.funded_fen
     if packet.status is not PacketStatus.CLOSED:

@@ -59,7 +59,7 @@ def check_posted(
 def check_bounds(
     balances_fen: Mapping[str, int], ledger_entries: Iterable[Entry]
 ) -> list[Difference]:
-    """I7: only deposits and users' debts are below zero, and each entry moves 1 to FEN_MAX fen."""
+    """I7: only deposits and users' debts may be negative, and an entry moves 1 to FEN_MAX fen."""
     below = [
         Difference("I7", account, "balance at least", 0, balance)
         for account, balance in balances_fen.items()

@@ -137,7 +137,7 @@ class Audits:
         return differences
 
     def _of_point(self, draw: Draw, lottery: CampaignSnapshot | None) -> Iterator[Difference]:
-        """Yield a difference for wrong odds, a wrong point, and a wrong id of the draw."""
+        """Yield differences for wrong odds, a wrong point, and a wrong draw id."""
         campaign_id, user_id, draw_id = draw.campaign_id, draw.user_id, draw.draw_id
         version = draw.snapshot_version
         if lottery and version >= lottery.version:

@@ -96,7 +96,7 @@ def plan_export(
 
 
 def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[str]:
-    """Return the databases of earlier runs that succeeded, were aborted, or timed out.
+    """Return the databases of the newest runs that succeeded, were aborted, or timed out.
 
     The reports now read the database of *run_id*. A failed run drops its own databases.
     """
@@ -129,7 +129,7 @@ def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str
     }
     current = {name: filled(name, query) for name, query in images(run).items()}
     typed = {name: filled(name, query) for name, query in rows(run).items()}
-    # The query for asked_entry reads the other tables.
+    # The query for asked_entry reads tables that the previous batch fills.
     last = {"asked_entry": typed.pop("asked_entry")}
     counts = {name: counted(query) for name, query in checks(run).items()}
     counts[EXPORTED] = counted(exported(run, item_counts))

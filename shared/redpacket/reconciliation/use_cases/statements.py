@@ -363,7 +363,7 @@ def _kept(run: Run, table: str, names: str) -> str:
 
 
 def _field(kind: str, name: str) -> str:
-    if kind == "flag":  # The application tests only whether it exists.
+    if kind == "flag":  # A value of another type still counts as an existing flag.
         return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
     if kind == "text":
         return f"item.{name}.s"

@@ -157,7 +157,7 @@ class WeChatClient:
 
 
 def _point_at(pay: WeChatPay, gateway_url: str) -> None:
-    core = pay._core  # noqa: SLF001 - the only use
+    core = pay._core  # noqa: SLF001
     if not hasattr(core, "_gate_way"):
         # Otherwise tests would call the real provider.
         raise RuntimeError("wechatpayv3 has no _gate_way attribute any more: check its version")

@@ -1,4 +1,4 @@
-"""Keys that verify WeChat Pay's callbacks and answers."""
+"""Keys that verify WeChat Pay's callbacks and answers, and keys that decrypt callbacks."""
 
 from __future__ import annotations
 
