@@ -32,7 +32,7 @@ class RedPacketError(Exception):
     """State that a packet's page shows after this error; None leaves the page unchanged."""
 
     retry_after_s: int | None = None
-    """Seconds until a retry may succeed (Retry-After); None if an unchanged retry is pointless."""
+    """Seconds until a retry may succeed (Retry-After); None if unknown or never."""
 
     def __init_subclass__(cls) -> None:
         """Derive *title* from *code*."""
@@ -142,7 +142,7 @@ class Busy(RedPacketError):
 
 
 KEYED = (IdempotencyKeyMissing, IdempotencyKeyReused, Busy)
-"""Errors that every route with an idempotency key may return."""
+"""Errors that every route with an idempotency key may return, except draws."""
 
 
 class Unavailable(RedPacketError):

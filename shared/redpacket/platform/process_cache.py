@@ -29,8 +29,8 @@ class ProcessCache(Generic[Key, Value]):
     """Cache for the newest *size_max* values; each is fresh for *kept_ms* (None: no limit).
 
     While loads fail, `read` returns the last value until it is older than *trusted_ms* (None: no
-    limit). Caches that decide about money set *trusted_ms*. A value from the future is stale,
-    because clocks may be set back.
+    limit). The caches of campaigns and of lottery snapshots set *trusted_ms*, because money depends
+    on them. A value from the future is stale, because clocks may be set back.
     """
 
     def __init__(

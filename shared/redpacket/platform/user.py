@@ -1,7 +1,7 @@
 """User named by the host's token, and the user id, which identifies users in rows about money.
 
-The same user always has the same id, without a lookup. Without the key, nobody can tell which user
-an id belongs to. A tag exposes invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
+The same user always has the same id, without a lookup. Without the key, an id does not reveal the
+user. A tag exposes invented ids (docs/adr/0019-user-ids-are-keyed-hashes.md).
 """
 
 from __future__ import annotations

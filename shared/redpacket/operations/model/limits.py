@@ -1,4 +1,4 @@
-"""Rate limits: a burst, then a rate per minute for each subject."""
+"""Rate limits per subject: a burst, then a rate per minute."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class FailureBudget:
         self.spend(subject)
 
     def spend(self, subject: str) -> None:
-        """Count a call by *subject*, which may exceed the limit."""
+        """Count a call by *subject*, even beyond the limit."""
         if not subject:
             return
         now_ms = self._clock.now_ms()
