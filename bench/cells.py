@@ -158,7 +158,7 @@ class Rush:
     lost_s: tuple[float, float] | None = None
 
     def play(self) -> Stack:
-        """Simulate one cell until its claims are settled and its sends are logged."""
+        """Simulate one cell until claims are settled and sends logged, or two hours have passed."""
         stack = Stack(self.limits, foreign=1 - 1 / self.cells)
         steps = 0
         while (at_s := steps * STEP_S) < SECONDS_MAX:

@@ -1,8 +1,8 @@
 """Cost of a million grabs on AWS: list prices times quantities from the code and the template.
 
-DynamoDB units are counted while the real use cases run (bench/counts.py), without receipts. Log
-bytes are those of the lines that the template enables. Prices and the numbers of users are in
-bench/prices.toml.
+DynamoDB units are counted while the real use cases run (bench/counts.py); receipts are counted only
+for `usd_with_receipts`. Log bytes are those of the lines that the template enables. Prices and the
+numbers of users are in bench/prices.toml.
 """
 
 import tomllib
@@ -250,7 +250,7 @@ def exported_usd(book: Mapping[str, Any]) -> float:
 
 
 def usd_of(grabs: int, claims: int) -> float:
-    """Return the price of *grabs* grabs, of which *claims* win, with the prices of PRICES."""
+    """Return the price of *grabs* grabs, of which *claims* win, at the prices in PRICES."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     counted = count_claims(indexes_of(read_template()))
     costs = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)

@@ -30,7 +30,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
-"""Host ids as long as the subjects of Cognito and most other issuers."""
+"""Format of host ids that are as long as a Cognito subject."""
 
 PAGE = 50
 """Claims on a record page."""
@@ -57,7 +57,7 @@ class Claims:
     notice_write_units: float = 0.0
 
     def write_units(self, shares_per_packet: float) -> float:
-        """Return all write units of a claim."""
+        """Return a claim's write units, with its part of the packet's end but without notices."""
         return (
             self.claim_write_units
             + self.settle_write_units
@@ -65,7 +65,7 @@ class Claims:
         )
 
     def read_units(self, shares_per_packet: float) -> float:
-        """Return the read units of settling a claim."""
+        """Return the read units of settling a claim, with its part of the packet's end."""
         return self.settle_read_units + self.end_read_units / shares_per_packet
 
 
@@ -220,7 +220,7 @@ class RecordReads:
 def record_reads(
     indexes: Indexes, count: int, claimed: int, viewer: User | None = None
 ) -> RecordReads:
-    """Count the read units of a record page. If all its shares are claimed, the packet closes."""
+    """Count the read units of a record page. If all shares are claimed, the packet closes first."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, claimed + 1))

@@ -90,7 +90,7 @@ TABLES = {
     "shares": "SharesTable",
     "quotas": "QuotasTable",
 }
-"""Tables that claims write, keyed by their names in memory."""
+"""Tables that claims and settlements write, keyed by their names in memory."""
 
 
 def indexes_of(template: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:

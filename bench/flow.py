@@ -12,7 +12,7 @@ queue itself, because the emulator's poller takes at most 10 messages. Sweeps ar
 would queue the waiting claims again. Claims that one transaction settled have the same time in the
 ledger, so the bench counts transactions by time. Transactions hold their items and can conflict
 (`local/conflicts.py`). A failed batch is counted, and redelivered immediately. At the end, the
-bench checks every invariant over the whole ledger.
+bench checks the invariants over the whole ledger.
 """
 
 import io

@@ -2,7 +2,7 @@
 
 A transaction settles 20 claims. For each claim, it updates the outcome, credits the claimer, and
 writes an entry on both sides. It also debits the packet's escrow balance, which must be sufficient,
-so two payouts of one packet always conflict there. After six attempts, the batch fails and is
+so two payouts of one packet always conflict there. After six attempts, its claims fail and are
 redelivered later. The control has its own rows and code, so that it does not change with the
 product.
 """

@@ -1,8 +1,8 @@
 """Ledger reads that users cause: strong reads in a rush, and read units of a page.
 
 The real use cases and adapters run against an in-memory DynamoDB behind a meter
-(testing/platform/units.py). A figure is the maximum that one request needs in any case. For
-concurrent users, it is the total of their requests.
+(testing/platform/units.py). A figure is the maximum of one request over all cases or, for
+concurrent users, the total of their requests.
 
 Figures of record pages include reads of packets, shares, claimers, and sums. Each process caches
 profiles for ten seconds, so a separate figure counts reads of profiles that are not cached.
@@ -99,7 +99,7 @@ def crowd_strong_reads() -> dict[str, float]:
 
 
 def unknown_id_strong_reads() -> float:
-    """Call each packet route with ids that lack a valid tag. Return the number of strong reads."""
+    """Call grab and record routes with ids that lack a valid tag. Return the strong reads."""
     system = InMemorySystem()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)

@@ -101,7 +101,7 @@ class Book:
         assert close_if_ended(self.packet, end, ports)
 
     def views(self) -> Iterator[Units]:
-        """Yield the read units of pages of both sizes, at the start, in the middle, and last."""
+        """Yield the read units of pages of both sizes: first, middle, and last pages."""
         claimers = [
             share.claimer
             for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])

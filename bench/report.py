@@ -166,7 +166,7 @@ def page(kept: Kept) -> str:
 
 
 def _places(kept: Kept) -> Iterator[str]:
-    """Yield a line with the day and machine of each run, and lines for benches without figures."""
+    """Yield a line for each day and machine, and lines for benches that did not run or failed."""
     places: dict[tuple[str, str], list[str]] = {}
     for name in BENCHES:
         if record := kept.get(name):

@@ -132,7 +132,7 @@ def packet_id_of(key: str) -> str:
 
 
 def production_client(port: int, timeout_s: float = CACHE_TIMEOUT_S) -> Client:
-    """Connect to the cache like the functions."""
+    """Connect to the cache as the functions do."""
     return connect(HOST, port, has_tls=False, username="", password="", timeout_s=timeout_s)
 
 

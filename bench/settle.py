@@ -3,7 +3,7 @@
 All SHARES shares of a packet are claimed and queued at once. Then 20 or 40 concurrent payouts
 settle them through the real use case and adapters. DynamoDB (`bench/slow_dynamo.py`), the queue and
 the pollers are models in virtual time. Transactions take 20 to 80 ms and hold their items
-meanwhile. Partitions have DynamoDB's limits. A failed batch is hidden for 180 s, and goes to the
+meanwhile. Partitions have DynamoDB's limits. Failed messages are hidden for 180 s, and go to the
 DLQ after five receives. One message in a thousand is delivered twice. The rate covers only the time
 in which payouts were active, without waits for hidden messages.
 

@@ -1,6 +1,6 @@
 """In-memory DynamoDB in virtual time, with realistic latency, limits, and conflicts.
 
-A transaction takes 20 to 80 ms, depending on the number of its items, and holds them meanwhile. A
+A transaction takes 15 to 80 ms, depending on the number of its items, and holds them meanwhile. A
 partition of a table or an index accepts 1,000 write units and 3,000 read units a second. Further
 calls are throttled, and retried as in botocore's standard mode. The units of all writes are
 counted.
@@ -163,7 +163,7 @@ class SlowDynamo(FakeDynamo):
         }
 
     def query(self, **arguments: Any) -> Item:
-        """Read a page of as many rows as fit into a megabyte."""
+        """Read a page of at most ROWS_PER_PAGE rows, which are about a megabyte."""
         arguments.setdefault("Limit", ROWS_PER_PAGE)
         bound = arguments["ExpressionAttributeValues"]
         # The first bound value is the partition's key, as in all queries of the adapters.

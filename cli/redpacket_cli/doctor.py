@@ -210,7 +210,7 @@ def _pending_withdrawals(session: Session) -> list[dict[str, Any]]:
 
 
 def _lacks_money(session: Session, provider: str, pending: list[dict[str, Any]]) -> bool:
-    """Return whether *provider* last answered `out_of_funds` about a pending withdrawal."""
+    """Return whether a call for one of the first *pending* withdrawals last got `out_of_funds`."""
     asked = [each["withdrawal_id"] for each in pending if each["channel"] == provider]
     for withdrawal_id in asked[:_ASKED_MAX]:
         calls = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")["calls"]

@@ -20,7 +20,7 @@ class Exit(IntEnum):
     UNAVAILABLE = 4
     """The result is unknown, or the call was rate-limited: repeat the command."""
     NO_TARGET = 5
-    """No stack, no token, no AWS credentials, or a file that can't be read."""
+    """No stack, no token, no AWS credentials, or a file that can't be read or used."""
     WAITS = 6
     """Nothing has changed: the request waits for another operator's approval."""
 
@@ -47,7 +47,7 @@ def waits(answer: dict[str, Any]) -> Failure:
 
 
 def no_target(detail: str) -> Failure:
-    """Return the failure of a command that finds no stack, no token or no file."""
+    """Return the failure of a command without a usable stack, token, file or option."""
     return Failure(Exit.NO_TARGET, detail)
 
 

@@ -70,7 +70,7 @@ def _format_of(column: str) -> str:
 
 
 def _write(sheet: "Worksheet", place: tuple[int, int], column: str, value: object) -> None:
-    """Write a cell. Text never becomes a formula, a link, or a number."""
+    """Write a cell. Except in `_yuan` columns, text never becomes a formula, link or number."""
     if value is None or value == "":
         return
     if isinstance(value, int) and column.endswith("_at_ms"):

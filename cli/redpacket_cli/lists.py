@@ -51,7 +51,7 @@ def export_winners(
     status: Annotated[str, typer.Option(help="won, handed_over or forfeited.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Write winners of goods as CSV: unit, prize, host id, decision and delivery address."""
+    """Export winners of goods: unit, prize, host id, decision and delivery address."""
     query = {"prize_id": prize, "status": status}
     _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", query, to)
 
@@ -84,7 +84,7 @@ def export_claims(
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
     to: To = STDOUT,
 ) -> None:
-    """Write the claims of a packet as CSV, with their amounts."""
+    """Export the claims of a packet, with their amounts."""
     _export(session_of(context), f"/admin/packets/{packet_id}/claims", {}, to)
 
 
@@ -94,7 +94,7 @@ def export_sharers(
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
     to: To = STDOUT,
 ) -> None:
-    """Write the number of claims through each user's shared link, as CSV."""
+    """Export the number of claims through each user's shared link."""
     _export(session_of(context), f"/admin/packets/{packet_id}/sharers", {}, to)
 
 
@@ -156,7 +156,7 @@ def export_packets(
     status: Annotated[str, typer.Option(help="Only packets with this status.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Write the packets of a campaign or a sender, or all open packets, as CSV."""
+    """Export the packets of a campaign or a sender, or all open packets."""
     query = {"campaign_id": campaign, "sender": sender, "status": status}
     _export(session_of(context), "/admin/packets", query, to)
 
@@ -202,7 +202,7 @@ def list_actions(context: typer.Context, subject: Subject = "", rows: Rows = 50)
 
 @audit_log.command("export")
 def export_journal(context: typer.Context, subject: Subject = "", to: To = STDOUT) -> None:
-    """Write operators' actions as CSV, newest first."""
+    """Export operators' actions, newest first."""
     _export(session_of(context), "/admin/journal", {"subject": subject}, to)
 
 

@@ -18,7 +18,7 @@ WINNERS = "/admin/campaigns/gala/winners"
 
 @pytest.fixture
 def winner(system: InMemorySystem, operator: HttpUser, a_user: MakeUser) -> HttpUser:
-    """Return a user who won the first of two cups."""
+    """Return a user who has not drawn yet; each of the first two draws wins a cup."""
     now_ms = system.clock.now_ms()
     plan: dict[str, Any] = {
         "title": "抽奖",
@@ -61,7 +61,7 @@ def test_only_the_winner_sets_the_delivery_address(
     assert _give(winner, path, address="临时地址") == (200, None)
     assert winner.http.put(path, json=HOME).json() == {"status": "won", **HOME}
 
-    # The stranger won the second cup, has no address yet, and cannot see the winner's.
+    # The stranger wins the second cup, has no address yet, and cannot see the winner's.
     assert stranger.http.get(_path(stranger)).json()["address"] is None
     assert _give(a_user(), _path(a_user())) == missing
     assert _give(winner, path.replace("gala", "other")) == missing

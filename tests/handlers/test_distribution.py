@@ -1,5 +1,5 @@
-"""An API behind a CloudFront distribution refuses requests that bypass CloudFront and its web
-ACL.
+"""An API behind a CloudFront distribution refuses users' requests that bypass CloudFront and its
+web ACL.
 """
 
 import httpx

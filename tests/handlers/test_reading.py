@@ -242,7 +242,7 @@ def test_a_claimer_thanks_the_sender_once_and_all_users_see_it(
     assert first.record(packet_id)["mine"]["thanks"] == "🎉"
     second.grab(packet_id)
     assert shown() == ["🎉", None]
-    # After a packet is closed, users can still add thanks.
+    # After a packet is closed, its claimers can still add thanks.
     system.settle()
     assert second.thank(packet_id, "❤️").is_success
     assert shown() == ["🎉", "❤️"]

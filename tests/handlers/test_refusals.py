@@ -1,4 +1,4 @@
-"""Malformed requests: each refusal names the bad field, and no money moves."""
+"""Malformed requests: the problem `invalid_request` names the bad field, and no money moves."""
 
 import json
 from collections.abc import Iterator
@@ -319,7 +319,7 @@ def test_a_subject_that_cannot_be_a_user_id_is_refused(a_user: MakeUser, subject
 
 @pytest.mark.parametrize("packet_id", [UNKNOWN_PACKET, "A" * 22, "%7Bpacket%7D", "A" * 21 + "%00"])
 def test_an_unknown_packet_is_not_found(operator: HttpUser, packet_id: str) -> None:
-    """tests/unit/packets/test_packet_id.py tests all other forms of ids."""
+    """tests/unit/packets/test_packet_id.py tests other forms of ids."""
     answers = [
         operator.grab(packet_id),
         operator.http.get(f"/packets/{packet_id}"),

@@ -1,4 +1,4 @@
-"""Invariants of sharded packets: every share is claimed once, and owners always get their share."""
+"""Invariants of sharded packets: no share is claimed twice, and owners always get their share."""
 
 import os
 

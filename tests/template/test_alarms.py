@@ -26,7 +26,7 @@ SENT_BY_AWS = {
     "AWS/States": {"ExecutionsFailed", "ExecutionsSucceeded"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metrics that alarms may watch, named as in each service's documentation."""
+"""AWS metrics that alarms may watch, named as in each service's documentation."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
     "AWS/Lambda": [("FunctionName",), ()],  # No dimension: the metric covers the whole account.
@@ -191,7 +191,7 @@ def test_no_function_hides_an_event_behind_a_negative_count(stack: Stack) -> Non
             for part, metric in zip(parts, _metrics(alarm), strict=True)
         ]
         ours = {statistic for namespace, statistic in read if not namespace.startswith("AWS/")}
-        # With Maximum, an alarm at 10 would fire only if one log line had a count of 10.
+        # With Maximum, an alarm at 10 would fire only if one log line had a count of 10 or more.
         safe = "Maximum" if alarm["Threshold"] == 1 else "SampleCount"
         assert ours <= {safe}, name
         if ours and "Metrics" in alarm:

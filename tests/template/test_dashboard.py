@@ -23,7 +23,7 @@ SENT_BY_AWS = {
     "AWS/DynamoDB": {"TransactionConflict"},
     "AWS/ElastiCache": {"DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
-"""Metrics that the dashboard may show, named as in each service's documentation."""
+"""AWS metrics that the dashboard may show, named as in each service's documentation."""
 
 WANTED = (
     *("claims", "refusals by code", "oldest", "refunds", "conservation", "conflicts"),

@@ -4,7 +4,7 @@ update or read its rows.
 PutItem is tried with the key alone, because it replaces the whole row: a function that may put a
 row can also destroy one. PutItem is also tried with the row's decisive attribute, which some policy
 statements require, and UpdateItem only with this attribute. Reads are tried for the whole row,
-without attribute names, and as writes that return the old row. IAM cannot restrict
+with its key or no attributes named, and as writes that return attributes. IAM cannot restrict
 `ReturnValuesOnConditionCheckFailure`, with which a failed condition may return a row;
 docs/how-to/try-on-aws.md tries this on AWS.
 """

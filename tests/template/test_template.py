@@ -147,8 +147,7 @@ def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
             continue  # IAM can't limit these actions to resources.
         names = grant.resources
         if function == "ReconcileFunction":
-            # Leave out the runs' databases, whose names are unknown, and the bucket that contains
-            # only exports.
+            # Leave out the resources of runs, such as databases, whose names are unknown.
             names = tuple(name for name in names if not OF_RUNS.match(name))
         # Picture ids are random, and the bucket contains only pictures.
         names = tuple(name.removesuffix("Bucket/*") for name in names)
@@ -683,7 +682,7 @@ def test_every_route_is_throttled_and_expensive_or_public_ones_more_strictly() -
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
 def test_a_function_times_out_before_the_gateway(function: str) -> None:
     if function == "ReconcileFunction":
-        return  # The long timeout is for nightly audits. Calls from the API gateway are short.
+        return  # The long timeout is for runs' audits. Calls from the API gateway are short.
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
 
 
@@ -748,7 +747,7 @@ def _module_of(path: Path) -> str:
 
 
 def _short(module: str) -> str:
-    """Return a module's short name, or the name of the only object that the module creates."""
+    """Return the name of the shared object that *module* creates, or else *module*."""
     if module.startswith("redpacket.containers."):
         return module.rpartition(".")[2]
     if module.endswith(".setup"):

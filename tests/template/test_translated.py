@@ -194,7 +194,7 @@ def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
         target["Arn"]
         for rule in stack.of_type("AWS::Events::Rule").values()
         for target in rule["Targets"]
-        # Leave out the daily calls, which do nothing but keep snapshots from being deleted.
+        # Leave out the state machine, and the daily calls that only keep snapshots.
         if target["Arn"] != stack.ref("ReconcileMachine")
         and rule["ScheduleExpression"] != "rate(1 day)"
     }
