@@ -1,4 +1,4 @@
-"""One suite for every chat connector, with platforms that are simulated by their documentation."""
+"""One suite for every chat connector, with platforms that are simulated as documented."""
 
 import dataclasses
 import time

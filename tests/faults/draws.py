@@ -247,8 +247,8 @@ class DrawSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Check that without faults every waiting user gets an answer, and that everything ends in
-        time.
+        """Check that refusals are right, that retries get the same draws, and that everything ends
+        in time.
         """
         system = self.system
         if not self.is_naive:

@@ -544,7 +544,7 @@ class PaymentSchedule(Schedule):
                 self.notices.append((again_ms, channel, notice, tries + 1))
 
     def _pay_out_above(self, town: PaymentSystem) -> None:
-        """Deliver a balance's events more than once, as a stream may."""
+        """Deliver an event of a balance, perhaps for the second time, as a stream may."""
         user_id, channel = self.random.choice(self.users), self.random.choice(CHANNELS)
         cause = f"{user_id} {self.random.randint(1, 3)}"
         with suppress(RedPacketError):
@@ -693,8 +693,8 @@ class PaymentSchedule(Schedule):
         ]
 
     def _alarms(self) -> list[Difference]:
-        """Return the alarms, except those that a manual refund or another merchant rightly
-        causes.
+        """Return the alarms, except those that a manual refund, a restore or another merchant
+        rightly causes.
         """
         refunds = [refund for made in self.all_gateways for refund in made.refunds.values()]
         # After a restore, our own refunds may also be unknown.
@@ -736,8 +736,8 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Make a provider hang during the block, and at the end, check that the other provider has
-        no open work.
+        """Make a provider hang in the block; afterwards, check that our rows have what the other
+        provider completed before the block.
         """
         if channel is None:
             yield
@@ -773,8 +773,8 @@ class PaymentSchedule(Schedule):
                     self.differences.append(Difference("I8", number, what, "yes", "no"))
 
     def _check_stranded(self) -> None:
-        """Check I8: payments that never reached an unavailable provider end without the
-        provider.
+        """Check I8: unpaid packets of a disabled provider end without it, and so do payments that
+        never reached it.
         """
         if self.is_naive:
             return
@@ -797,8 +797,8 @@ class PaymentSchedule(Schedule):
         ]
 
     def _check_settings(self, facts: OutsideFacts) -> None:
-        """Check I9 (no user exceeds the highest deployed limit) and I10 (each cause is paid out
-        once).
+        """Check I9 (no user exceeds the highest deployed limits of a day) and I10 (each cause and
+        each key has one answer).
         """
         limits = [setup.settings.limits for setup in self.setups]
         at_most = max(limit.count_max for limit in limits), max(limit.fen_max for limit in limits)

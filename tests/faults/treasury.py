@@ -76,7 +76,7 @@ class Treasury:
         town.system.deposit_for_campaigns(user, 100, request)
 
     def _move(self, town: PaymentSystem) -> None:
-        """Move the remaining money, or unmark an empty account."""
+        """Move the remaining money, or try to unmark the account."""
         owner, payee = self._of.random.sample(_CHESTS, 2)
         if self._pick("12") == "1":
             dynamo = Dynamo(lambda: self._of.wires.dynamo, TABLE_NAMES)

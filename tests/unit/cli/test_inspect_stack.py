@@ -30,7 +30,7 @@ __all__ = ["stack"]
 
 
 class Tables(Journal):
-    """DynamoDB whose rows are keyed by partition and by work list."""
+    """DynamoDB whose rows are keyed by partition or by work list."""
 
     class exceptions:  # noqa: N801 - boto3's name
         class TransactionCanceledException(Exception):

@@ -27,7 +27,7 @@ WAITING, ASKED = (
 
 
 class Tables(Journal):
-    """DynamoDB with the tables `before` and `shares`; each batch read returns one row."""
+    """DynamoDB with the tables `before` and `shares`; each batch read answers one key."""
 
     def __init__(self) -> None:
         super().__init__()

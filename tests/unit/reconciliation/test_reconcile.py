@@ -442,7 +442,7 @@ def test_a_balance_that_an_export_split_is_correct_in_a_strong_read(
     right, counts = dict(balance), list[tuple[int, int]]()
 
     def cut(system: InMemorySystem, run: Run, database: str) -> Duck:
-        """Export the balance of a transaction without its entry."""
+        """Export a balance without its entries' amounts, as if the export split transactions."""
         balance["balance_fen"] = {"N": "1"}
         duck: Duck = exported(system, run, database)
         balance.update(right)

@@ -28,8 +28,8 @@ CASH_FEN = 100
 
 
 class Fair:
-    """System with a rain of two packets and a lottery of goods and cash, an hour after its
-    start.
+    """System with a rain of two packets and a lottery of goods and cash, whose rows are old
+    enough to be compared.
     """
 
     def __init__(self) -> None:
