@@ -21,7 +21,7 @@ class Limits(Protocol):
     def take_within(
         self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
     ) -> int:
-        """Count an action as in `take`, if *group* has one left; *is_spent* counts it for both."""
+        """Count an action like `take` if *group* has one left; if *is_spent*, also for *group*."""
 
 
 @dataclass(frozen=True, slots=True)

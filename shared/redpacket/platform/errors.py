@@ -32,7 +32,7 @@ class RedPacketError(Exception):
     """State that a packet's page shows after this error; None leaves the page unchanged."""
 
     retry_after_s: int | None = None
-    """Seconds until a retry may succeed (Retry-After); None if unknown or never."""
+    """Seconds until a retry may succeed (Retry-After); None if unknown or pointless."""
 
     def __init_subclass__(cls) -> None:
         """Derive *title* from *code*."""

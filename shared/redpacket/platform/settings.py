@@ -274,7 +274,7 @@ class Settings:
         self.variables = variables
 
     def check(self) -> None:
-        """Parse the variables to check at start. Raises SettingMissing, naming all bad ones."""
+        """Parse the variables that are checked at start. Raises SettingMissing for all bad ones."""
         failures = []
         for attribute, variable in vars(Settings).items():
             if not isinstance(variable, Variable) or variable.name not in self.variables:

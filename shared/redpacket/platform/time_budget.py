@@ -9,9 +9,9 @@ from math import inf
 REQUEST_S = 7.0
 """Seconds after which a user's request starts no more calls, so that it ends within 10 s.
 
-Calls in progress then time out. Calls by botocore and to the cache have fixed timeouts, and end at
-most two seconds later. Each unreachable address of a host adds a second, and a DNS lookup adds two
-(RES_OPTIONS).
+Calls in progress then time out, except calls by botocore and to the cache. These have fixed
+timeouts and end at most two seconds later. Each unreachable address of a host adds a second, and a
+DNS lookup adds two (RES_OPTIONS).
 """
 
 

@@ -1,4 +1,4 @@
-"""Keys of campaigns and their audiences."""
+"""DynamoDB keys for campaigns and their audiences."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Webhook:
         return self.is_on and self.paused_until_ms <= now_ms
 
     def is_half_open(self, now_ms: int) -> bool:
-        """Return whether one delivery must succeed before all others may be sent."""
+        """Return whether one delivery must succeed before others may be sent."""
         return self.may_be_asked(now_ms) and self.failure_count >= FAILURES_MAX
 
     def is_called_immediately(self, now_ms: int) -> bool:
@@ -102,7 +102,7 @@ class Webhook:
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 
     def is_worth_noting(self, made: DeliveryAttempt) -> bool:
-        """Return whether a success changes the state, or the last one stored is ten seconds old."""
+        """Return whether a success changes the state, or the stored one is at least 10 s old."""
         last = self.last_success.at_ms if self.last_success else 0
         is_news = self.failure_count > 0 or bool(slow_until_ms(made)) is not bool(
             self.slow_until_ms

@@ -1,7 +1,7 @@
 """Merkle trees as in RFC 6962: roots and proofs.
 
 A node is a complete subtree (level, number) over the 2^level leaves from number * 2^level. A node
-never changes, so the stored nodes yield every root and proof.
+never changes, so it can be stored for later roots and proofs.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ KEYS_PER_READ = 100
 
 TRIES = 6
 _WAIT_S = 0.02
-"""First wait in seconds; waits double with full jitter, at most 1.3 seconds in total."""
+"""Maximum first wait in seconds. The maximum doubles per attempt; all waits take at most 1.3 s."""
 
 _DECIDED = {"None", "ConditionalCheckFailed"}
 """Cancellation reasons that a retry does not change."""

@@ -43,7 +43,7 @@ class LarkApi:
     def send(
         self, id_kind: str, to: str, message_type: str, content: Mapping[str, Any], key: str
     ) -> str:
-        """Send a message and return its id; Lark ignores others with the same *key* for an hour."""
+        """Send a message and return its id; for an hour, Lark drops repeats with the same *key*."""
         body = {"receive_id": to, "msg_type": message_type, "content": _json(content)}
         url = f"{self._url}/im/v1/messages?receive_id_type={id_kind}"
         headers = self._headers()
