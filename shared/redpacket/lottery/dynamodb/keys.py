@@ -54,7 +54,7 @@ def winner(campaign_id: str, user_id: str, prize_id: str) -> dict[str, str]:
 
 
 def help_given(campaign_id: str, inviter_id: str, helper_id: str) -> dict[str, str]:
-    """Return the key of a friend's help, which counts once per campaign."""
+    """Return the key of a friend's help, which counts once per inviter in a campaign."""
     return {**drawer(campaign_id, inviter_id), "sk": f"{HELP_PREFIX}{helper_id}"}
 
 

@@ -72,5 +72,5 @@ class Reconciliation(TypedDict):
     ]
     export: Annotated[
         Literal["full", "incremental"] | None,
-        about("Whether the run exported all rows, or only changes since the last run.", "full"),
+        about("Whether the run exported all rows, or only changes since an earlier run.", "full"),
     ]

@@ -78,7 +78,7 @@ class Reconciliation:
         self.is_truncated |= more > 0 or len(new) > left
 
     def report(self, logger: EventLogger) -> None:
-        """Log every difference, and that the run has ended."""
+        """Log the listed differences, and whether every dependency answered."""
         for difference in self.differences:
             logger.event("difference_found", **asdict(difference))
         logger.event("reconcile_complete" if self.is_whole else "reconcile_incomplete")
@@ -102,10 +102,10 @@ def reconcile(
 ) -> Reconciliation:
     """Return the result of a run. *sums* has the numbers of rows that each check read and rejected.
 
-    *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` counts the items
-    that they reached. If *first*, the result of a first comparison, is given, only SQL checks
-    that differed there can fail. An export may split a transaction, but two exports never split the
-    same transaction.
+    *before* is the result of the last successful run. Audits end at *stop_at_ms*; `examined` counts
+    the items that they reached. If *first*, the result of a first comparison, is given, only SQL
+    checks that differed there can fail. An export may split a transaction, but two exports never
+    split the same transaction.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (
@@ -131,7 +131,7 @@ def reconcile(
     result.take("audit_history", int(bool(before)), found_changes)
     result.log, examined, broken = audits.log(before.get("log", {}))
     result.take("audit_log", examined, broken)
-    # List SQL differences first, because an audit names only the share or the expected amount.
+    # Audit the packets that SQL found first: an audit names the share or the expected amount.
     suspects: list[tuple[str | None, ...]] = [
         (difference.subject,) for difference in result.differences if difference.rule in _OF_PACKETS
     ]
