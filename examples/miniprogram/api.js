@@ -6,7 +6,7 @@ const refusals = require("./refusals");
 const TRIES = 8;
 const PASSING = ["unavailable", "idempotency_key_in_use", "offline"];
 
-/** Texts that replace the page's: this client stops retrying, and the split's text states the limits. */
+/** Texts that replace those in refusals.js: this client stops retrying, and the split's text states the limits. */
 const WORDS = {
   offline: "网络断开了",
   split_impossible: "每人至少 0.01 元，最多 200 元",

@@ -1,4 +1,4 @@
-"""Users' reads of records, thanks, notices, profiles, packet lists and account history."""
+"""Users' reads of records, thanks, notices, profiles, packet lists and history; audits."""
 
 from datetime import UTC, datetime
 from typing import Any, get_args

@@ -23,7 +23,7 @@ from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 USERS = [f"user-{number}" for number in range(14)]
 TRIES = 5
-"""Maximum attempts per grab. Each attempt repairs up to three of at most nine shards."""
+"""Maximum attempts per grab. Each attempt repairs up to four of at most nine shards."""
 
 
 class PartsScenario(RuleBasedStateMachine):

@@ -1,5 +1,5 @@
-"""Dashboard: AWS or our code sends each shown metric with the shown dimensions, and our code writes
-each log field.
+"""Dashboard: AWS or our code sends each shown metric with the shown dimensions, and the queried
+logs have the shown fields.
 """
 
 import contextlib
