@@ -134,9 +134,6 @@ def test_texts_and_pauses_need_no_treasury(
     assert edit(operate, plan).is_success
 
 
-# ---------------------------------------------------------------- pending requests
-
-
 def test_cash_that_the_operate_role_turned_off_is_turned_on_by_the_treasury(
     operate: HttpUser, treasury: HttpUser, second: HttpUser
 ) -> None:
@@ -172,6 +169,9 @@ def test_codes_and_forfeited_goods_beside_cash_need_the_treasury(
 
     assert [each.status_code for each in refused] == [403, 403]
     assert _decide(operate, unit, "handed_over").is_success
+
+
+# ---------------------------------------------------------------- pending requests
 
 
 WAITING: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
