@@ -1,6 +1,7 @@
 """Handler for table streams: turns changed rows into events, and events into deliveries.
 
-Forbidden changes to the audit log, approvals or claims, and removals of money rows, raise an alarm.
+Forbidden changes to the audit log, approvals or claims, and removals of payments or withdrawals,
+raise an alarm.
 """
 
 from functools import partial

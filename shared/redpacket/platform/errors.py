@@ -2,7 +2,7 @@
 
 * RedPacketError          has a stable `code`, an HTTP `status` and the text that clients get
   x Rejected              the request was refused and had no effect
-    x Malformed           the request itself is invalid, regardless of stored data
+    x Malformed           the request itself is invalid or not allowed
   x SwitchedOff           an operator has turned the feature off; a later retry may succeed
   x Busy                  another request with the same idempotency key is being processed
   x Unavailable           a dependency failed or its answer is unknown; a retry returns the result
@@ -53,7 +53,7 @@ class Rejected(RedPacketError):
 
 
 class Malformed(Rejected):
-    """Base of errors for requests that are invalid, regardless of stored data."""
+    """Base of errors for requests that are invalid or not allowed."""
 
 
 class InvalidRequest(Malformed):

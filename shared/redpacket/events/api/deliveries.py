@@ -29,7 +29,7 @@ def announce_batch(
     """Announce the changes in a stream batch, and return the number of queued deliveries.
 
     A malformed record is set aside, so that it does not block the others. If a dependency is
-    unavailable, the error propagates and Lambda retries the batch for up to a day.
+    unavailable, the error propagates and Lambda retries the batch for up to 12 hours.
     """
 
     def set_aside(record: Record, error: Exception) -> None:
@@ -73,7 +73,7 @@ def is_altered(record: Record) -> bool:
 
 
 def is_rewritten(record: Record) -> bool:
-    """Return whether a claim's owner, amount or time changed, or a money row was removed."""
+    """Return whether a claim's owner, amount or time changed, or a row was removed."""
     images = record["dynamodb"]
     before, after = images.get("OldImage", {}), images.get("NewImage", {})
     if record["eventName"] == "REMOVE":
