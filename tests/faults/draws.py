@@ -50,7 +50,7 @@ class DrawSchedule(Schedule):
         return differences
 
     def prepare(self) -> None:
-        """Create a lottery with some goods and some cash."""
+        """Create a lottery with up to three prizes, each of goods or of cash."""
         system, pick = self.system, self.random.choice
         if pick((True, False)):
             # Midnight is in the middle of the rush.

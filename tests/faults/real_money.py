@@ -1,4 +1,4 @@
-"""Grabs while packets close, and one send that 64 clients request a thousand times."""
+"""Grabs while packets close, and one send that 64 clients request up to a thousand times."""
 
 import threading
 import time

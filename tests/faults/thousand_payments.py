@@ -1,9 +1,9 @@
 """A thousand payments and as many withdrawals, through a provider that often fails.
 
-10% of its calls time out after their effect and 5% before it. Every request and every notice is
-repeated, and functions crash between any two steps: before or after any call to the provider or a
-table. Then the provider's own book is compared with the ledger. The naive control records a call
-only after making it, and uses a new number after a missing answer.
+10% of its calls time out after their effect and 5% before it. Users repeat every request, and
+functions crash between any two steps: before or after any call to the provider or a table. Then
+the provider's own book is compared with the ledger. The naive control records a call only after
+making it, and uses a new number after a missing answer.
 
 python -m tests.faults.thousand_payments --count 1000 --seed 7
 """
@@ -44,7 +44,7 @@ PATIENCE = 10
 """Maximum number of attempts to pay."""
 
 ATTEMPTS_MAX = 99
-"""Attempts of the naive control for one withdrawal: a transfer number has two digits for them."""
+"""Maximum attempts of the control per withdrawal: transfer numbers have two digits for them."""
 
 _DAY_MS = 86_400_000
 

@@ -104,7 +104,7 @@ def test_a_card_that_was_not_posted_is_posted_when_the_command_is_redelivered(
     with pytest.raises(ChatBusy):
         loft.write("ann", SENT, message="w-0")
 
-    # Lower limits and a switched-off send do not affect a packet that already exists.
+    # Lower limits and switched-off sends do not affect a packet that already exists.
     loft.admit(a_chat(day_fen=1))
     loft.switch_off(Switch.SEND)
     loft.write("ann", SENT, message="w-0")

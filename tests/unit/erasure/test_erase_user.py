@@ -72,7 +72,7 @@ def _refusal(system: InMemorySystem, user_id: str = "ann") -> str:
 
 
 def _kept(system: InMemorySystem) -> str:
-    """Return the text of all rows that remain, all messages, and all log lines."""
+    """Return the text of all rows that remain, all queued claims, and all log lines."""
     tables = [
         {key: row for key, row in table.items() if not _goes_away(system, row)}
         for table in system.dynamo.tables.values()

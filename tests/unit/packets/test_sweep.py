@@ -213,9 +213,6 @@ def test_a_claim_behind_the_position_of_a_refund_is_still_found(system: InMemory
     assert system.expire().closed_count + sum(report.closed_count for report in reports) == 1
 
 
-# ---- moving ends
-
-
 # ---- lists whose head does not move
 
 
@@ -397,7 +394,7 @@ def test_a_settled_claim_that_was_listed_again_leaves_the_list(
     assert system.queue.take_all() == []
 
 
-# ---- grabs of prize packets
+# ---- the steps of a sweep
 
 
 def test_won_units_of_a_sharded_prize_are_found_in_all_shards(

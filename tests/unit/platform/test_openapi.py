@@ -163,7 +163,7 @@ FIXED_CODES = {
     "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock": "version_conflict",
     "PUT /admin/switches/{name}": "switch_not_found",
 }
-"""Problem codes on which clients have relied since 0.1.0."""
+"""Problem codes that must stay, because clients may rely on them."""
 
 
 def test_no_released_code_is_missing() -> None:
