@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 DEPOSITS = "deposits"
-"""Account that deposits debit; its balance is the negative sum of all deposits (I1)."""
+"""Account debited by deposits; its balance is the negative sum of all deposits (I1)."""
 
 
 class TransferKind(StrEnum):

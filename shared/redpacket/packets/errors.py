@@ -89,7 +89,7 @@ class AlreadyThanked(Rejected):
 
 
 class QuotaExhausted(ClaimRefused):
-    """You have reached this campaign's limit of shares for one user."""
+    """You have reached this campaign's limit on shares per user."""
 
     code = "quota_exhausted"
     status = 403

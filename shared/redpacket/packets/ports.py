@@ -95,7 +95,7 @@ class ClaimCache(Protocol):
         """Remove a share number from a user, and offer the number to others again."""
 
     def close(self, packet_id: str) -> None:
-        """Refuse grabs as expired from now on, except by users who own a share."""
+        """Refuse grabs from now on, except by users who own a share."""
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return all share owners of an emptied unsharded packet, or None for any other packet."""
@@ -123,7 +123,7 @@ class ShardCache(ClaimCache, Protocol):
 
 
 class LoadTurns(Protocol):
-    """Locks that let one caller repair the cache while others wait; tests have a double."""
+    """Locks so that one caller at a time repairs the cache; tests have a double."""
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
         """Return True to one caller per *life_ms*, who should reload owners that the cache lost."""
@@ -145,7 +145,7 @@ class Quotas(Protocol):
     def reserve(
         self, quota: Quota, user_id: str, packet_id: str, *, claimed_count: int | None = None
     ) -> QuotaStatus:
-        """Reserve a share if the audience allows the user; *claimed_count* is from the ledger."""
+        """Reserve a share if audience and quota allow it; *claimed_count* is from the ledger."""
 
     def find_member(self, campaign_id: str, user_id: str) -> bool | None:
         """Return whether a user is on the audience list, or None if the list is not loaded."""
@@ -304,7 +304,7 @@ class Pictures(Protocol):
     def put(
         self, picture_id: str, picture: Picture, owner_id: str, *, is_kept: bool = False
     ) -> None:
-        """Store a picture that a user uploaded; unless *is_kept*, it is deleted after a day."""
+        """Store a user's picture, for a day unless *is_kept* is true or `keep` is called later."""
 
     def find(self, picture_id: str) -> Picture | None:
         """Return a picture, or None if it never existed or was removed."""

@@ -142,7 +142,7 @@ def test_a_number_over_the_quota_is_left_to_another_user(system: InMemorySystem)
     system.grab(other, users[5])
     system.reserved.forget()
 
-    with pytest.raises(Exception, match="limit of shares"):
+    with pytest.raises(Exception, match="limit on shares"):
         system.grab(packet, users[5])
 
     system.pass_time(EMPTIED_KEPT_MS)

@@ -123,7 +123,7 @@ def limit_of(text: str) -> LimitName:
 
 
 def action_view(noted: LoggedAction, users: UsersById) -> lists.ListedAction:
-    """Return an operator's action for the audit log."""
+    """Return an audit log entry as shown to operators."""
     action = noted.action
     return {
         "at_ms": action.at_ms,

@@ -109,7 +109,7 @@ def count_sharers(
 ) -> tuple[Counter[str], int | None]:
     """Return each sharer's claim count on a page, and the next *after_no*. Raises PacketNotFound.
 
-    The counts come from the share rows, so they are exact unless a claim arrives meanwhile.
+    The counts come from the share rows, so only the newest claims may be missing.
     """
     counts: Counter[str] = Counter()
     next_no: int | None = after_no

@@ -377,9 +377,9 @@ class Totals(TypedDict):
     """Totals of a packet list."""
 
     total_fen: Annotated[common.SumFen, about("Sum over the whole list, not only this page.", 8888)]
-    count: Annotated[common.Count, about("Number of packets in the whole list.", 10)]
+    count: Annotated[common.Count, about("Number of items in the whole list.", 10)]
     luckiest_count: Annotated[
-        common.Count, about("Number of packets in which the user had the largest amount.")
+        common.Count, about("Packets in which the user got the largest share; 0 in GET /me/sent.")
     ]
     next: common.Next
 

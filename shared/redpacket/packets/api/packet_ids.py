@@ -1,4 +1,4 @@
-"""Ids of packets, payments and pictures, verified before any read."""
+"""Ids of packets, payments and pictures, and parameters that check packet and picture ids."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 YEAR_FIRST, YEAR_LAST = 2020, 2200
 _PAGES_SEEN_AFTER_MS = 10_000
-"""Milliseconds from a packet's close until every replica surely has the final pages."""
+"""Milliseconds after a packet's close during which a read may miss its final pages."""
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")

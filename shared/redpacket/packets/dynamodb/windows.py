@@ -57,7 +57,7 @@ class DynamoWindows:
         )
 
     def checkpoint(self, window: EditedWindow, moved_id: str) -> None:
-        """Record that the packets up to *moved_id* have moved, unless there is a newer edit."""
+        """Record that the packets up to *moved_id* were processed, unless there is a newer edit."""
         self._write(window, "SET moved_id = :moved_id", moved_id=moved_id)
 
     def finish(self, window: EditedWindow) -> None:

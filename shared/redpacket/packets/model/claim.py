@@ -90,7 +90,7 @@ class Admission:
 
 
 NO_LIMIT = 10**9
-"""Quota that no user can reach, because no campaign has so many shares."""
+"""Limit on a user's claims, attempts or wins that no user can reach."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EditedWindow:
-    """Window set by edit number *version*; the sweep has moved packets up to *moved_id*.
+    """Window set by edit number *version*; the sweep has processed packets up to *moved_id*.
 
     *old_ends_at_ms* is the campaign's end before the first edit that moved packets.
     """

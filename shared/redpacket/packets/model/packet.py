@@ -101,7 +101,7 @@ class Rules:
 class PacketEnd:
     """Final sums of a packet or shard after every share is decided and every claim settled.
 
-    *luckiest* is None for a packet with one claim; *last_claimed_at_ms* is 0 without claims.
+    A packet with one claim or none has no *luckiest*; *last_claimed_at_ms* is 0 without claims.
     """
 
     claimed_count: int = 0

@@ -1,4 +1,4 @@
-"""Keys that seal seeds, so that rows, caches, backups and logs don't reveal amounts.
+"""Keys that seal seeds, so that rows, caches, backups and logs don't reveal unclaimed amounts.
 
 The effective seed is an HMAC-SHA256 of a purpose and the sealed seed, which starts with the key's
 version. Keep each key as long as a seed that it sealed is in use.

@@ -100,7 +100,7 @@ def _draw_block(units: Units, seed: bytes, block_no: int, left: int) -> array[in
     # This is the double mean (presplit.py) without a shuffle, so it must favor no position.
     # Twice the mean rounds up with the probability of its fraction.
     # If the cap is closer to the mean than the minimum is, draw the distance below the cap.
-    # The expected share is then exactly the remainder's mean, and the rest can always be split.
+    # The expected share is then the remainder's mean, and the rest can always be split.
     low, high = units.low, units.high - units.low
     left -= low * left_count
     amounts = array("Q")

@@ -179,7 +179,7 @@ def _begin_close(
     try:
         ports.cache.close(packet_id)
     except Unavailable as error:
-        # Redis also checks expiry, and the ledger rejects a share that Redis still grants.
+        # Redis also checks expiry, and the ledger rejects claims of refunded shares.
         ports.logger.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
 

@@ -1,4 +1,4 @@
-"""Pictures that users uploaded. Packets keep their covers, and an erasure removes all pictures."""
+"""Uploaded pictures. Packets keep their covers, and an erasure removes a user's pictures."""
 
 from __future__ import annotations
 

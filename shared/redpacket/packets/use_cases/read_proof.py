@@ -1,4 +1,4 @@
-"""Proof of a packet's amounts: the seed, revealed once no more share can be claimed."""
+"""Proof of a packet's amounts: the seed, revealed once no more shares can be claimed."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Record:
 
     @property
     def hides_amounts(self) -> bool:
-        """Whether totals and the luckiest claim are still hidden from everyone."""
+        """Whether the claimed total and the luckiest claim are still hidden from everyone."""
         return self.packet.hides_amounts(self.status)
 
     def shows_amount(self, share: Share) -> bool:
@@ -65,7 +65,7 @@ def read_record(
 ) -> Record:
     """Return a record; *after_no* is 0 or the `next_no` of the previous page.
 
-    Winners see only their own claims of a prize packet. Raises PacketNotFound if it is
+    Winners see only their own claims of a prize packet. Raises PacketNotFound if the packet is
     missing or the viewer may not read it.
     """
     packet = pages.get_eventually_consistent(packet_id)
@@ -77,7 +77,7 @@ def read_record(
 def find_present_record(
     packet_id: str, *, packets: DynamoPackets, pages: DynamoPages
 ) -> Record | None:
-    """Return the record to show in the packet's chat, from a strongly consistent read."""
+    """Return the record for the packet's chat; only the packet row is strongly consistent."""
     packet = packets.find_packet(packet_id)
     return _record_of(packet, None, 0, SMALL_MAX, packets, pages) if packet else None
 
@@ -314,7 +314,7 @@ def list_sent(
 def _sent_packet(
     item: SentItem, packet: Packet, packets: DynamoPackets, pages: DynamoPages
 ) -> SentPacket:
-    """Return a sent packet with the claims that its record page would show."""
+    """Return a sent packet with the claim totals that its record page would show."""
     has_all_claims = False
     if packet.end:
         count, fen = packet.end.claimed_count, packet.end.claimed_fen

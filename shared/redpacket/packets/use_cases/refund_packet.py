@@ -242,7 +242,7 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
 
 
 def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:
-    """Yield groups of one sender's packets, each small enough for one transaction."""
+    """Yield groups of one sender's packets; a group of two or more fits in one transaction."""
     batch: list[Packet] = []
     used = 1  # the sender's balance
     for packet in packets:

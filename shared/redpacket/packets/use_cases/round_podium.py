@@ -1,6 +1,6 @@
 """Podium of a rain's round: the best claims in all packets of the round.
 
-The terms determine the amounts, so in large packets only the rows of the largest shares are read.
+The terms determine the amounts, so large packets need only their first shares and their largest.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
         return order.rules, starts_at_ms, starts_at_ms + life_ms
     rules = replace(order.rules, campaign_id=campaign.campaign_id, starts_at_ms=starts_at_ms)
     if life_ms is not None:
-        # The lifetime counts from the campaign's current start; later edits do not change the end.
+        # The lifetime counts from the packet's current start; edits don't move the resulting limit.
         rules = replace(rules, ends_at_ms=max(starts_at_ms, campaign.starts_at_ms) + life_ms)
     return rules, *rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
 

@@ -1,6 +1,6 @@
 """Settlement (入账): crediting claims to users, in several parallel transactions.
 
-Claims of different users have no row in common. Settling the last claim closes the packet.
+Claims of different users have no row in common. A shard's last claim may close the packet.
 """
 
 from __future__ import annotations

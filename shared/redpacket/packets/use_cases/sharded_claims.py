@@ -43,7 +43,7 @@ Outcome = TypeVar("Outcome", GrabOutcome, AdmitOutcome)
 
 @dataclass(frozen=True, slots=True)
 class _Found(Generic[Outcome]):
-    """First shard with shares left, or the user's home shard if no shard has any."""
+    """First shard that is not emptied, or the user's home shard if all are emptied."""
 
     shard: int
     outcome: Outcome

@@ -17,12 +17,12 @@ REPAIR_MS = 2_000
 """Milliseconds that refunds leave for requeues and loads, half for each of them."""
 
 MOVE_MS = 10_000
-"""Maximum milliseconds for moving packets before refunds start, enough for about 5,000."""
+"""Maximum milliseconds for moving packets before refunds start, enough for about 5,000 packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """Counts of one sweep; the next one retries the failures."""
+    """Counts of one sweep. Later sweeps retry failures, except failed cache loads."""
 
     moved_count: int
     requeued_count: int

@@ -41,9 +41,9 @@ def thank_sender(
     """Store the user's thanks, and return the user's share number, again on a retry.
 
     The sender's notice is stored before new thanks, so a retry after a crash may store it again.
-    Thanks for a campaign's packet cause no notice. Raises PacketNotFound, Forbidden for a user
-    without a share, InvalidRequest for a reserved name in the text, and AlreadyThanked if the
-    stored thanks differ.
+    Thanks for a campaign's packet or the user's own packet cause no notice. Raises PacketNotFound,
+    Forbidden for a user without a share, InvalidRequest for a reserved name in the text, and
+    AlreadyThanked if the stored thanks differ.
     """
     if thanks.text and looks_reserved(thanks.text, skeleton_of):
         raise InvalidRequest.of("text", LOOKS_RESERVED)

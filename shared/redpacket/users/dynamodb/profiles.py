@@ -139,7 +139,7 @@ def user_row(user: User) -> dict[str, Value]:
 
 
 def note_user(profiles_table: str, user: User) -> list[Operation]:
-    """Return the write that stores a user's host id, for a transaction that concerns the user."""
+    """Return the write that stores a user's token data, for a transaction about the user."""
     if user.host_id is None:
         return []
     return [merge(profiles_table, user_row(user))]
