@@ -230,7 +230,7 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
     scopes=AUDITORS,
 )
 def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
-    """List unfinished withdrawals, oldest first, or all of one user's withdrawals."""
+    """List unfinished withdrawals, or all of one user's withdrawals."""
     user_id = withdrawer_of(request)
     if user_id and not is_known(user_id):
         return HttpAnswer(
