@@ -118,7 +118,7 @@ drill: ## inject a fault into the running stack, to rehearse docs/runbook/rehear
 wallet-check: setup ## check your own wallet against the host wallet contract: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
 	@PYTHONPATH=shared $(APP)/python -m testing.payments.wallet_check "$(URL)" $(if $(SECRET),--secret "$(SECRET)") $(if $(CALLBACK_PORT),--callback-port $(CALLBACK_PORT))
 
-demo: setup ## run packets of every kind on a separate stack, from the rush to the refund
+demo: setup ## run packets of many kinds on a separate stack, from the rush to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo
 
 demo-site: setup page ## serve, on another origin, example pages that embed packets: plain HTML, React, Vue, and a mini-program's web view
@@ -180,7 +180,7 @@ types: $(VENV)/app.ready web/src/api/schema.ts ## check types (mypy, strict; tsc
 	@$(APP)/mypy --no-error-summary
 	@$(NPM) run types
 
-test-unit: $(VENV)/app.ready ## run the tests that need no server
+test-unit: $(VENV)/app.ready ## run the unit tests, which need no server
 	@$(APP)/python -m pytest --quiet --numprocesses $(PROCESSES) --dist worksteal tests/unit
 
 test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## run all tests, or some: make test TESTS=tests/integration (or web)

@@ -27,7 +27,7 @@ PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
 WINNER_CPU_S = 60e-6
 CACHE_LOAD = 0.5
-"""Maximum load of a cache shard. The other half is reserved for failovers and surprises."""
+"""Maximum CPU load of a cache shard, as a fraction. The rest is for failovers and surprises."""
 
 SWEEP_CPU_S = 0.025
 """CPU seconds for a packet that a sweep refunds and closes. Measured: 16 ms and 4.5 calls."""
@@ -136,7 +136,7 @@ def partitions(rush: Rush, ledger: Ledger) -> int:
 
 
 def scaling_s(rush: Rush) -> float:
-    """Return the seconds in which Lambda scales up from zero. The first step is immediate."""
+    """Return the seconds that Lambda needs to scale up from zero. The first step is immediate."""
     return max(0.0, rush.grabs_per_s / SCALING_RPS - 1) * SCALING_S
 
 
@@ -181,7 +181,7 @@ def sweeps(rating: str = RATINGS[0]) -> Sweeps:
 
 
 def closing_minutes(packets: int) -> int:
-    """Return the minutes in which the sweeps close packets that are due at the same time."""
+    """Return the minutes that the sweeps need to close packets that are due at the same time."""
     return ceil(packets / sweeps().packets_per_minute)
 
 

@@ -45,7 +45,7 @@ def measure() -> dict[str, float]:
 
 
 def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
-    """Return the seconds in which *runs* concurrent runs log all commitments, and the units."""
+    """Return the seconds that *runs* concurrent runs take to log all commitments, and the units."""
     virtual = VirtualTime(NOW_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     dynamo = Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s)

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Seconds of unused capacity that a partition keeps: so little that short runs are steady."""
+"""Seconds of unused capacity that a partition keeps; few, so short runs show the steady rate."""
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
 """Milliseconds that a transaction takes: basic range, additional range per item, and maximum."""

@@ -63,8 +63,8 @@ class PayoutQueue:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                # SQS hides messages from their receipt on.
-                # The short duration of the batch is ignored here.
+                # SQS hides messages from the time of receipt.
+                # This model hides them from the end of the batch.
                 again = [message for message in batch if message.ref in failed]
                 self._hide(again, self._terms.visibility_s)
                 self._end()

@@ -117,7 +117,7 @@ def report_tax(
     ] = "Asia/Shanghai",
     to: lists.To = lists.STDOUT,
 ) -> None:
-    """Write each user's claims in a year, by campaign, with an empty withholding column.
+    """Write totals of each user's claims in a year, by campaign, with an empty withholding column.
 
     Totals include campaign packets and cash prizes. Goods and codes have no amount.
     """
