@@ -60,7 +60,7 @@ USE_CASES = {
         )
     ),
 }
-"""Use-case modules that a grab may import. Other handlers use the others."""
+"""Use-case modules that a grab may import."""
 
 
 def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:

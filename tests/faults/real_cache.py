@@ -22,7 +22,7 @@ takes in between are lost.
 """
 
 LAG_BYTES_MAX = 20_000
-"""Bytes of lag below which a replica counts as in sync; only later writes may be lost."""
+"""Maximum lag of the replica in bytes when it is promoted, so that few earlier writes are lost."""
 
 REPAIRS = {"share_collision", "share_given_back"}
 """Events for shares that the cache assigned wrongly and the ledger corrected."""

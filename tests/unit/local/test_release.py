@@ -1,4 +1,4 @@
-"""Checks and records before a deployment."""
+"""Checks before a deployment, and the release that each function gets."""
 
 from pathlib import Path
 

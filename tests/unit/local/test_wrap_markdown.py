@@ -1,4 +1,4 @@
-"""Wrapped Markdown renders as before."""
+"""Wrapping of Markdown paragraphs and list items; tables and code keep their lines."""
 
 from local.wrap_markdown import COLUMNS, wrapped
 

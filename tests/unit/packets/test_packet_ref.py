@@ -1,4 +1,4 @@
-"""Sealed references to packet ids: equal for equal ids, and useless without the key."""
+"""Sealed references to packet ids: equal for equal ids, and useless if changed."""
 
 import re
 

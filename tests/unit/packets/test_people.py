@@ -1,4 +1,4 @@
-"""Personal data: each user has one row with it, and other rows have an opaque id."""
+"""Personal data: it is in one row per user, and other rows have an opaque id."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Uploaded pictures: they lose their metadata, and a phone can decode each accepted one."""
+"""Uploaded pictures: they lose their metadata, and damaged or very large ones are refused."""
 
 from collections.abc import Callable
 

@@ -180,7 +180,7 @@ def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
 
     assert system.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
 
-    # The use case names the refusal before the ledger evaluates its own conditions.
+    # The use case refuses the claim before the ledger evaluates its own conditions.
     assert [name for name, _ in system.logger.errors] == ["claim_refused"]
     assert system.balance_fen("thief") == 0
     assert system.balance_fen("sender") == 1000

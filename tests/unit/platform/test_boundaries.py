@@ -400,7 +400,7 @@ def test_a_returned_payment_is_not_returned_again(town: PaymentSystem) -> None:
     town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
-    town.gateway.is_away = True  # A call would fail from here on, so no call is made.
+    town.gateway.is_away = True  # A call would fail from here on; none is made.
     for transaction_id in (due.transaction_id, "unknown"):
         return_payment(number, transaction_id, ports=town.payments)
 

@@ -1,4 +1,4 @@
-"""Checks that every handler makes, independently of the gateway."""
+"""Rules for handlers: the scope of operators' routes, caching of answers, and cold imports."""
 
 import json
 import runpy
