@@ -1,4 +1,4 @@
-"""Drills: each causes one fault in a running program, and then ends the fault."""
+"""Drills: each causes one fault on a running stack, and a frozen program continues afterwards."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A provider needs only its folder: the stack, its page and the release find the provider there."""
+"""Setups of providers: the stack, its page and the release find each in the provider's folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
