@@ -65,7 +65,7 @@ class OperationsContainer(Container):
         return CachedSwitches(store=store, copy=copy, clock=clock, logger=logger)
 
     def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Run as many payouts in parallel as operators allow."""
+        """Call *do* for all *items*, with as many threads as operators allow."""
         threads = self.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
         return in_threads(do, items, threads=threads)
 

@@ -123,7 +123,7 @@ class ShardCache(ClaimCache, Protocol):
 
 
 class LoadTurns(Protocol):
-    """Locks so that one caller at a time repairs the cache; tests have a double."""
+    """Locks that allow one caller at a time to repair the cache; tests have a double."""
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
         """Return True to one caller per *life_ms*, who should reload owners that the cache lost."""

@@ -1,4 +1,4 @@
-"""Erasure of personal attributes (docs/explanation/privacy.md). The role can't move money."""
+"""Erasure of personal attributes, which never moves money (docs/explanation/privacy.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DynamoErasure:
         self.erase_thanks = DynamoThanks(dynamo).remove_texts
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
-        """Unlink the user's payout accounts, and close the user's consents."""
+        """Unlink the user's payout accounts, and disable the consents for them."""
         for channel in ProviderName:
             seen = self._payees.find(user_id, channel)
             if seen is None:

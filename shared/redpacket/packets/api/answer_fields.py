@@ -31,7 +31,7 @@ EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
     about(
         "Milliseconds from the packet's start or payment, whichever is later, to the last claim. "
-        "Null while shares remain. With more than 100 shares, null until all claims are "
+        "Null unless all shares are claimed. With more than 100 shares, null until all claims are "
         "settled.",
         None,
     ),

@@ -269,7 +269,7 @@ class Record(TypedDict):
     emptied_in_ms: fields.EmptiedInMs
     closed_at_ms: Annotated[
         common.AtMs | None,
-        about("Time when the packet was closed or canceled; null for an emptied packet.", None),
+        about("Time of the close or cancellation; null before, and for an emptied packet.", None),
     ]
     luckiest: Annotated[
         ShownClaim | None,

@@ -95,7 +95,7 @@ NO_LIMIT = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Maximum shares of one user in a campaign's packets, and the campaign's audience mode."""
+    """Maximum shares per user in a campaign's packets, and the campaign's audience mode."""
 
     campaign_id: str
     count_max: int

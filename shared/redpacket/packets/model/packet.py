@@ -60,7 +60,7 @@ class PacketStatus(StrEnum):
 class Rules:
     """Conditions for claiming a share. After the send, only *ends_at_ms* may change.
 
-    Without *recipients*, everyone with the link may claim. The user's text must equal a
+    If there are *recipients*, only they may claim. The user's text must equal a
     *passphrase* (口令), or match a long one by *passphrase_threshold* percent. *campaign_id* names
     the campaign whose quota and window apply; *starts_at_ms* and *ends_at_ms* are the sender's
     limits within this window. Shares with a *prize_id* are won, not grabbed. *chat_id* limits
@@ -159,7 +159,7 @@ class Packet:
 
     @property
     def is_small(self) -> bool:
-        """Return whether a record page reads all shares of the packet."""
+        """Return whether record pages read all shares until the packet is closed."""
         return self.terms.count <= SMALL_MAX and not is_sharded(self.packet_id)
 
     @property

@@ -129,7 +129,7 @@ def seed_of(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Terms in units of *unit_fen*. With the seed, they are the input of every algorithm."""
+    """Terms in units of *unit_fen*; with the seed, the input of each random split."""
 
     total: int
     count: int

@@ -47,7 +47,7 @@ class Progress(Enum):
 
 
 class CircuitBreaker:
-    """Claim cache of one sweep. After a CacheAway, all calls fail. *turn* serializes the calls."""
+    """Claim cache for a sweep step. After a CacheAway, all calls fail. *turn* serializes calls."""
 
     def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:
         self._claim_cache = claim_cache
