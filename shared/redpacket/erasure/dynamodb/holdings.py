@@ -82,7 +82,7 @@ class DynamoHoldings:
         return "is_for_campaigns" not in (self._dynamo.get(self._accounts, key) or {})
 
     def list_claims(self, user_id: str) -> list[ShareRef]:
-        """Return all shares that a user ever claimed or won."""
+        """Return references to all shares that a user claimed or won."""
         rows = self._partition(
             self._shares, f"{packet_keys.USER_PREFIX}{user_id}", packet_keys.CLAIMER_PREFIX
         )

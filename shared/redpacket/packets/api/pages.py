@@ -159,7 +159,7 @@ def proof_page(request: HttpRequest) -> HttpAnswer[packets.Proof]:
 
 
 def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
-    """Return the packets that the caller sent, newest first, with the year's totals."""
+    """Return the packets that the caller sent, newest first, with the list's totals."""
     guards.guard_read(request)
     page = list_sent(
         request.user.user_id,
@@ -174,7 +174,7 @@ def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
 
 
 def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
-    """Return the shares that the caller received, newest first, with the year's totals."""
+    """Return the shares that the caller received, newest first, with the list's totals."""
     guards.guard_read(request)
     page = list_received(
         request.user.user_id,

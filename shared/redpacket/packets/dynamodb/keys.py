@@ -20,7 +20,7 @@ def paid_packet(number: str) -> dict[str, str]:
 
 
 def edited_window(campaign_id: str) -> dict[str, str]:
-    """Return the PacketsTable key of the window that a campaign's last edit set."""
+    """Return the PacketsTable key of a campaign's newest edited window."""
     return {"pk": f"{EDITED_PREFIX}{campaign_id}", "sk": "window"}
 
 

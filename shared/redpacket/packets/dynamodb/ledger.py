@@ -188,7 +188,7 @@ class DynamoLedger:
         ]
 
     def _settle_share(self, share: Share, now_ms: int) -> Operation:
-        # The last claim stays in the work list until its packet is closed.
+        # A shard's last claim stays in the work list until the shard has ended.
         removed = "" if share.is_last else " REMOVE work_pk, work_at_ms"
         return update(
             self._shares,

@@ -27,7 +27,7 @@ class DynamoWindows:
         self._packets = dynamo.tables.packets
 
     def find(self, campaign_id: str) -> EditedWindow | None:
-        """Return the window of a campaign's last edit, or None if it was never edited."""
+        """Return a campaign's newest edited window, or None if no edit moved the window."""
         row = self._dynamo.get(self._packets, keys.edited_window(campaign_id))
         if row is None:
             return None

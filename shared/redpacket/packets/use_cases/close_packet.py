@@ -44,7 +44,7 @@ def close_emptied(packet: Packet, last_no: int, ports: EndPorts) -> bool:
     if packet.status is PacketStatus.CLOSED:
         return True
     if packet.status is PacketStatus.CLOSING:
-        # Leave it to the sweep, which first loads all owners into the cache.
+        # Leave the packet to the sweep, which first loads all owners into the cache.
         return False
     shard = shard_of_share(packet.packet_id, last_no)
     shares = ports.packets.list_shard_shares(packet.packet_id, shard)

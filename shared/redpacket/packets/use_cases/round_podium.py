@@ -1,6 +1,6 @@
 """Podium of a rain's round: the best claims in all packets of the round.
 
-The terms determine the amounts, so large packets need only their first shares and their largest.
+The terms determine the amounts, so a large packet costs one page and the rows of its best shares.
 """
 
 from __future__ import annotations
