@@ -1,8 +1,8 @@
 """Proxy for the AWS emulator that makes transactions conflict as in DynamoDB.
 
-The emulator executes transactions sequentially. This proxy locks a transaction's items for a while
-before it forwards the transaction. Meanwhile, it rejects conflicting calls with DynamoDB's errors
-(docs/adr/0004). All other calls pass unchanged. An item's keys are `pk` and, in most tables, `sk`.
+The emulator executes transactions sequentially. This proxy locks a write transaction's items for a
+while before it forwards the transaction. Meanwhile, it rejects conflicting writes and transactions
+with DynamoDB's errors (docs/adr/0004). All other calls pass unchanged. An item's keys are `pk` and, in most tables, `sk`.
 """
 
 import argparse
@@ -32,7 +32,7 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class Conflicts:
-    """ASGI proxy for *emulator* that holds each transaction's items for *hold_ms*."""
+    """ASGI proxy for *emulator* that holds each write transaction's items for a random time in *hold_ms*."""
 
     def __init__(self, emulator: ASGIApp, hold_ms: tuple[float, float], seed: int) -> None:
         self._emulator = emulator

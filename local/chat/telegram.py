@@ -32,7 +32,7 @@ class Refusal(Exception):
 
 
 class _Html(HTMLParser):
-    """Parser of Telegram's HTML; it refuses unknown tags and unescaped text."""
+    """Parser of Telegram's HTML; it refuses unknown tags, attributes, and an unescaped `<`."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,5 +1,5 @@
-"""In-memory SQS behind a wire: late, unordered, repeated and partial deliveries, and dead
-letters.
+"""In-memory SQS behind a faulty wire: late, unordered and repeated deliveries, partly failed
+batches, and dead letters.
 """
 
 import itertools
@@ -40,7 +40,7 @@ class Message:
 
     @property
     def record(self) -> dict[str, str]:
-        """Return the message as Lambda gets it."""
+        """Return the message as a record of a Lambda event, with only its id and body."""
         return {"messageId": self.message_id, "body": self.body}
 
 
@@ -89,7 +89,7 @@ class FaultySqs:
         return {"Failed": failed} if failed else {}
 
     def receive(self) -> list[Message]:
-        """Return some messages, one of them perhaps twice; all stay until they are deleted."""
+        """Return up to six messages, one of them perhaps twice. Each stays until deleted or dead."""
         now_ms = self._now_ms()
         visible = [message for message in self.messages if message.visible_at_ms <= now_ms]
         batch = self._random.sample(visible, min(self._random.randint(1, 6), len(visible)))
@@ -105,7 +105,7 @@ class FaultySqs:
         return batch
 
     def delete(self, messages: Iterable[Message]) -> None:
-        """Delete messages, most of the time."""
+        """Delete messages. If faults are on, some deletions are lost."""
         for message in messages:
             if message not in self.messages:
                 continue

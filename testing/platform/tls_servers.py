@@ -1,7 +1,6 @@
 """TLS in front of test servers: a CA with a chain like that of AWS, and a front for any port.
 
-The wheel's Valkey is built without TLS, so Python's ssl terminates TLS in front of it. Clients see
-no difference.
+The wheel's Valkey is built without TLS, so Python's ssl terminates TLS in front of it.
 """
 
 import datetime as dt
@@ -52,7 +51,7 @@ class Authority:
 
 
 class Front:
-    """TLS front on *port* for a plain server; *count* is its number of connections."""
+    """TLS front on *port* for a plain server; *count* is the number of connections so far."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.target = 0

@@ -419,7 +419,7 @@ def scan_rows(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
 
 
 def booked_line_of(row: dict[str, Any]) -> BookedLine:
-    """Parse a stored statement line, which a check compares with a payment or withdrawal."""
+    """Parse a stored statement line for `check_lines`."""
     line, account = line_of(row), payment_account(row.get("of_number", ""))
     if line.kind is StatementKind.TRANSFER:
         account = withdrawal_account(withdrawal_of_transfer(line.number))
