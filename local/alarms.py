@@ -117,7 +117,7 @@ class Alarms:
         )
 
     def _values(self, alarm: dict[str, Any]) -> Iterator[float]:
-        """Return the statistics of the periods with data: the current one, and EvaluationPeriods more.
+        """Return the statistics, if any, of the current period and of EvaluationPeriods before it.
 
         As in CloudWatch, periods begin at multiples of their length. If they ended now instead, two
         events could share a period, and the alarm would flap.

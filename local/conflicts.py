@@ -2,7 +2,8 @@
 
 The emulator executes transactions sequentially. This proxy locks a write transaction's items for a
 while before it forwards the transaction. Meanwhile, it rejects conflicting writes and transactions
-with DynamoDB's errors (docs/adr/0004). All other calls pass unchanged. An item's keys are `pk` and, in most tables, `sk`.
+with DynamoDB's errors (docs/adr/0004). All other calls pass unchanged. An item's keys are `pk` and,
+in most tables, `sk`.
 """
 
 import argparse
@@ -32,7 +33,7 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class Conflicts:
-    """ASGI proxy for *emulator* that holds each write transaction's items for a random time in *hold_ms*."""
+    """ASGI proxy for *emulator* that holds items of write transactions for a time in *hold_ms*."""
 
     def __init__(self, emulator: ASGIApp, hold_ms: tuple[float, float], seed: int) -> None:
         self._emulator = emulator

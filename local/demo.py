@@ -1,11 +1,11 @@
-"""Demonstration for `make demo`: packets of every kind, shown and verified on a new stack.
+"""Demonstration for `make demo`: packets of many kinds, shown and verified on a new stack.
 
 Thirty users race for ten shares of the first packet. Packets of other kinds follow: with other
 splits, with two steps, for recipients only, with a passphrase, and in a campaign with a quota. A
 lottery offers goods and cash. In a group chat, 200 members tap a card with a hundred shares. A user
 claims one share of the next packet, and the sender gets the rest back at expiry. The last packet's
-sender pays through a provider, and a claimer withdraws part of the share. At the end, every fen
-must be accounted for, both in the ledger and at the provider.
+sender pays through a provider, and a claimer withdraws part of the share. At the end, each packet
+that was sent must pass its audit, and the ledger must agree with the provider's books.
 """
 
 import json
@@ -69,7 +69,7 @@ PRIZES: dict[str, dict[str, Any]] = {
     "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
     "cash": {"title": "现金", "kind": "packet", "weight": 3, "total": 5, "amount_fen": 200},
 }
-# Maximum seconds to wait for a settlement, which takes about one second.
+# Maximum seconds to wait for a step. A settlement takes about one second.
 WAIT_S_MAX = 60.0
 # The demonstration sends EventBridge Scheduler's event itself, to avoid a wait of up to a minute.
 SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
@@ -98,7 +98,7 @@ class _Demo:
 
 
 def demo() -> None:
-    """Run the demonstration; print JSON as the last line, and fail if any fen is missing."""
+    """Run the demonstration; print JSON as the last line, and fail if a check at the end fails."""
     state_dir = places.STATES / f"demo-{os.getpid()}"
     try:
         with Stack(state_dir, say=say) as stack:

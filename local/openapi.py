@@ -64,10 +64,10 @@ _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
 
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
-"""Maximum columns of a line; a value that fits is written on a single line."""
+"""A value that takes fewer columns than this is written on a single line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""Response schemas with more characters of JSON than this become components."""
+"""Shared value schemas of responses with more characters of JSON become components."""
 
 _ANSWERS = (
     answer_fields,
@@ -418,7 +418,7 @@ def document() -> Schema:
 
 
 def _share_parameters(paths: Schema) -> Schema:
-    """Replace each parameter that several operations have by a reference; return the components."""
+    """Make each parameter of several operations a reference; return the components."""
     lists = [
         operation["parameters"]
         for operations in paths.values()

@@ -1,4 +1,4 @@
-"""Paths of the repository, its tools, and the folder for all build results."""
+"""Paths of the repository, its tools, the builds and states of local stacks, and the built page."""
 
 import json
 import os

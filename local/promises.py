@@ -1,4 +1,4 @@
-"""Step of `make check` that compares the contract with the last release and checks commits.
+"""Step of `make check` that compares the contract with the last release and checks commit subjects.
 
 The last release is the commit that set `__version__` in `shared/redpacket/__init__.py`, because a
 clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. A folder

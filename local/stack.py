@@ -97,7 +97,7 @@ class Stack:
         self._hold_ms = hold_ms
         self._hosts_page = hosts_page
         self._has_alarms = has_alarms
-        # The port that every part uses for AWS: the emulator's port, or a proxy's port.
+        # Port for AWS calls from functions and this process: the emulator's, or a proxy's.
         self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
         self._say = say
@@ -231,7 +231,7 @@ class Stack:
         # Create the key pairs for the product's own tokens; the front publishes the public keys.
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
-        # Start the other parts during the build, which takes the longest.
+        # Start the cache, the emulator and the counterparties during the build, the longest step.
         with Building(self._say, self._log("build"), self._sources) as building:
             cache = self._start_cache()
             emulator = self._start_emulator()

@@ -1,4 +1,4 @@
-"""Reader of template.yaml; it replaces short forms (such as !Ref) by arguments or long forms."""
+"""Reader of template.yaml; it replaces short forms (such as !Ref) with arguments or long forms."""
 
 from copy import deepcopy
 from functools import cache

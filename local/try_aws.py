@@ -64,7 +64,7 @@ class Trial:
         self.say("The user has 100.00 yuan. `make try-aws-down` removes everything.")
 
     def _check(self) -> bool:
-        """Return whether CloudFront serves this account.
+        """Return whether CloudFront is known to serve this account.
 
         Raises StackError if the Region or the account cannot run stage dev.
         """

@@ -295,7 +295,7 @@ class Gateway:
         return self.policy.statement(day, of_day)
 
     def tell_again(self, number: str) -> None:
-        """Resend all notifications about *number*."""
+        """Resend the notifications about an order's payments, a transfer, or a consent."""
         if order := self.orders.get(number):
             for transaction in order.transactions:
                 self._tell(transaction)

@@ -75,7 +75,7 @@ class SimulatedPayers:
         return {"number": consent.number, "state": consent.state}
 
     def notify(self, body: Body) -> Body:
-        """Resend every notification about the order, transfer or consent `number`."""
+        """Resend the notifications about the payments of an order, a transfer, or a consent."""
         self._gateway.tell_again(body["number"])
         return {"number": body["number"]}
 

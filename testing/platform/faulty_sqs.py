@@ -89,7 +89,7 @@ class FaultySqs:
         return {"Failed": failed} if failed else {}
 
     def receive(self) -> list[Message]:
-        """Return up to six messages, one of them perhaps twice. Each stays until deleted or dead."""
+        """Return up to six messages, one of them perhaps twice. All stay until deleted or dead."""
         now_ms = self._now_ms()
         visible = [message for message in self.messages if message.visible_at_ms <= now_ms]
         batch = self._random.sample(visible, min(self._random.randint(1, 6), len(visible)))

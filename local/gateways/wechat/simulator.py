@@ -182,7 +182,7 @@ class WeChat(Provider):
         return Route(path, endpoint, methods=[method])
 
     async def _read(self, request: Request, action: str) -> Call:
-        """Check a request and return the call. Raises Refused if the merchant did not sign it."""
+        """Return the call in a request. Raises Refused if the signature or the content is wrong."""
         body, query = await request.body(), request.scope["query_string"]
         target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
         self.keys.check(request.method, target, request.headers, body)
