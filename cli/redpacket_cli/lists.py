@@ -18,7 +18,7 @@ from redpacket_cli.api import Api, again
 from redpacket_cli.failures import no_target
 from redpacket_cli.session import Session, an_id, session_of
 
-winners = typer.Typer(help="Winners of goods: export, decide.", no_args_is_help=True)
+winners = typer.Typer(help="Winners of goods and codes: export, decide.", no_args_is_help=True)
 claims = typer.Typer(help="Claims of a packet: export, sharers, unthank.", no_args_is_help=True)
 packets = typer.Typer(
     help="Packets of a campaign or a sender, or all open packets: list, export, end.",
@@ -51,7 +51,7 @@ def export_winners(
     status: Annotated[str, typer.Option(help="won, handed_over or forfeited.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Export winners of goods: unit, prize, host id, decision and delivery address."""
+    """Export winners of goods and codes: unit, prize, host id, decision and delivery address."""
     query = {"prize_id": prize, "status": status}
     _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", query, to)
 

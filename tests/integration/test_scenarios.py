@@ -276,7 +276,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
 
 
 def _verify(*files: Path) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-I", "-c", _RUN, str(ROOT / "shared"), *map(str, files)]
+    command = [sys.executable, "-I", "-S", "-c", _RUN, str(ROOT / "shared"), *map(str, files)]
     return subprocess.run(command, check=False, capture_output=True)
 
 
