@@ -396,7 +396,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     refusals=(CampaignNotFound,),
 )
 def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
-    """List winners of goods and codes by prize and unit; cash wins appear as claims on prize packets."""
+    """List winners of goods and codes by prize and unit; cash wins are claims on prize packets."""
     page, place = list_winners(
         campaign_id_of(request),
         listed.of_prize(request),
