@@ -619,7 +619,7 @@ class InMemorySystem:
     def differences(
         self, bound_ms: int | None = None, seen: Counter[str] | None = None
     ) -> list[Difference]:
-        """Run every check; with *bound_ms*, also check for late work."""
+        """Run the checks without a provider's book; with *bound_ms*, also check for late work."""
         ledger_state, seen = self.ledger_state(), Counter() if seen is None else seen
         differences = ledger_state.differences(self.told, self.told_draws, seen)
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)

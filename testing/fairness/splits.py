@@ -9,7 +9,7 @@ from redpacket.packets.split import Split, Terms, amounts_fen, default_share_fen
 PACKETS = 60_000
 SEED = 20_260_217
 SIZES = {"100 yuan": (10_000, 10), "0.20 yuan": (20, 10)}
-"""Totals in fen and share counts of packets. A split must favor no position at either size."""
+"""Totals in fen and share counts. A shuffled split must favor no position at either size."""
 
 LUCKY = [split for split in Split if split is not Split.EQUAL]
 SHUFFLED = [split for split in LUCKY if split is not Split.DOUBLE_MEAN_LIVE]

@@ -32,7 +32,7 @@ def real_prizes(campaign_id: str, count: int, *, seed: int = 7) -> list[Prize]:
 
 
 def noisy_prizes(campaign_id: str, count: int, *, seed: int = 7) -> list[Prize]:
-    """Return prizes whose descriptions are 500 random characters and so do not compress."""
+    """Return prizes whose descriptions are 500 random characters and so hardly compress."""
     rng = random.Random(seed)
     return [
         Prize(

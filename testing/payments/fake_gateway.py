@@ -126,7 +126,9 @@ class FakeGateway(Gateway):
         payer_hash: str | None = None,
         is_forced: bool = False,
     ) -> Transaction | None:
-        """Pay an order as a user; return None if it is not unpaid, unless *is_forced*."""
+        """Pay an order as a user; return None if it is unknown or, unless *is_forced*, it is paid
+        or closed.
+        """
         order = self.orders.get(number)
         if order is None or (not is_forced and order.state(self.clock.now_ms()) != "unpaid"):
             return None

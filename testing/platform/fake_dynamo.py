@@ -219,7 +219,7 @@ class FakeDynamo:
         }
 
     def hold(self, rows: dict[str, dict[Key, Item]]) -> None:
-        """Replace the tables' rows by *rows*."""
+        """Replace the tables' rows with *rows*."""
         for table in self.tables.values():
             table.clear()
         for name, held in rows.items():

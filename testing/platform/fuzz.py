@@ -82,7 +82,7 @@ OF_STATE = {
     for code, error in errors_by_code().items()
     if issubclass(error, Rejected) and not issubclass(error, Malformed)
 }
-"""Refusals of well-formed requests: they concern money, packets and keys."""
+"""Codes with which a well-formed request can be refused."""
 
 FORBIDDEN_BY_STATE = {"POST /packets/{packet_id}/thanks"}
 """Routes whose 403 also depends on the user's state, and not only on their scopes."""
@@ -228,7 +228,7 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
 
 
 def _leave_switches_on(case: AnyCase) -> None:
-    """Replace a case's switch by a harmless one, turned on, and its limit by one that is reset."""
+    """Replace a case's switch with a harmless one that stays on, and its limit with a reset one."""
     if (case.path_parameters or {}).get("name") in set(LimitName):
         case.path_parameters["name"] = SAFE_LIMIT
         if isinstance(case.body, dict) and isinstance(case.body.get("value"), int):
@@ -269,9 +269,9 @@ def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
     operation = operations()[case.operation.label]
     body, _ = types_of(operation)
     if not (response.request.body or operation.key in _routes_with_required_bodies()):
-        wrong.discard(ParameterLocation.BODY)  # No body is sent if none is required.
+        wrong.discard(ParameterLocation.BODY)  # No body was sent, and none is required.
     elif body and _is_valid(body.__name__, case.body):
-        wrong.discard(ParameterLocation.BODY)  # The library treats any text as an invisible one.
+        wrong.discard(ParameterLocation.BODY)  # To the library, any text violates `visible-text`.
     sent = case.path_parameters or {}  # percent-encoded
     if all(
         jsonschema_rs.is_valid(dict(parameter.form), unquote(str(sent.get(parameter.name))))
