@@ -312,7 +312,7 @@ class FakeShards:
 
 
 class FakeAudiences:
-    """AudienceCache that behaves like the scripts; *lists* are the loaded parts."""
+    """AudienceCache like the scripts, but without lease expiry; *lists* are the loaded parts."""
 
     def __init__(self) -> None:
         self.lists: dict[tuple[str, int], set[str]] = {}

@@ -184,7 +184,7 @@ class Side:
 
 
 class MemoryFake(Fake):
-    """In-process simulator with the same controls as the processes."""
+    """In-process simulator with the controls of SimulatedPayers."""
 
     def __init__(self, payers: SimulatedPayers) -> None:
         self._people = payers

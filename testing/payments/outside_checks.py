@@ -33,7 +33,7 @@ OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
 
 @dataclass(frozen=True, slots=True)
 class BookedLine:
-    """Line that a statement from *channel* must have; *account* is the payment's or withdrawal's.
+    """Expected or stored line of *channel*'s statement; *account* is a payment's or withdrawal's.
     *outside_no* is empty for a refund, because its number is enough.
     """
 
@@ -135,7 +135,7 @@ def check_withdrawn(
 def check_outside_in_time(
     rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
 ) -> list[Difference]:
-    """I8: unfinished rows are in their work list, and late by at most *bound_ms*."""
+    """I8: unfinished rows are in their work list; due payments and returns end within *bound_ms*."""
     differences: list[Difference] = []
     for row in rows:
         subject = account_of(row)
@@ -168,7 +168,7 @@ def _is_watched(payment: Payment, now_ms: int) -> bool:
 
 
 def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
-    """I8: no money is held permanently."""
+    """I8: a withdrawal ends within twice GIVEN_UP_AFTER_MS."""
     by_ms = withdrawal.created_at_ms + 2 * GIVEN_UP_AFTER_MS
     if withdrawal.is_final or now_ms <= by_ms:
         return []

@@ -323,7 +323,7 @@ class PaymentSystem:
         return self.system.ledger.balance_fen(f"user:{user_id}")
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
-        """Run every check, and compare the provider's own book with the ledger."""
+        """Run the system's checks, and compare the provider's own book with the ledger."""
         differences = self.system.differences(bound_ms)
         facts = self.system.ledger_state().outside
         differences += check_outside(facts, self.gateway.bill_lines())

@@ -169,7 +169,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LotteryFacts:
-    """All ledger facts about one campaign's draws; *shares* are those of cash prizes."""
+    """All ledger facts about one campaign's draws; *shares* include those of cash prizes."""
 
     campaign_id: str
     prizes: list[Prize]
@@ -628,7 +628,7 @@ def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Differ
 
 
 def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> list[Difference]:
-    """I-window: no claim is later than 10 s after its packet's end, even if it ended early."""
+    """I-window: no claim is later than 10 s after its packet's end, even an early one."""
     packet, expected = facts.packet, "before the packet ended"
     return [
         Difference(
