@@ -170,7 +170,7 @@ def each_cut(
     act: Callable[[AnOffice], object],
     check: Callable[[AnOffice], object],
 ) -> None:
-    """Interrupt *act* at each of its I/Os in each way, with a new office; then call *check*."""
+    """Interrupt *act* at each of its I/Os in three ways, with a new office; then call *check*."""
     for how in ("lost", "in doubt", "killed"):
         for at in range(1, IO_MAX):
             office = an_office()

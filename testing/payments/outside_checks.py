@@ -135,7 +135,7 @@ def check_withdrawn(
 def check_outside_in_time(
     rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
 ) -> list[Difference]:
-    """I8: unfinished rows are in their work list; due payments and returns end within *bound_ms*."""
+    """I8: unfinished rows are in their work list, and due ones end within their bounds."""
     differences: list[Difference] = []
     for row in rows:
         subject = account_of(row)

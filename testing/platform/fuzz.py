@@ -531,7 +531,7 @@ class Fuzz:
             assert mode is GenerationMode.NEGATIVE  # No part of this route can be invalid.
 
     def _make_real(self, case: AnyCase, data: st.DataObject) -> None:
-        """Point half of the cases at existing packets, campaigns and prizes, or valid orders."""
+        """Give half of the cases existing packets, campaigns and prizes, or small orders."""
         is_sane = _mode(case) is GenerationMode.POSITIVE
         names_packet = "{packet_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_packet and data.draw(st.booleans()):

@@ -89,7 +89,7 @@ class Process:
         self.replace(**given)
 
     def replace(self, **given: object) -> None:
-        """Replace members by fakes."""
+        """Replace members with fakes."""
         for name, made in given.items():
             container, member = MEMBERS[name]
             vars(getattr(vars(self)["containers"], container))[member] = made
