@@ -75,7 +75,7 @@ class SimulatedPayers:
         return {"number": consent.number, "state": consent.state}
 
     def notify(self, body: Body) -> Body:
-        """Resend the notifications about the payments of an order, a transfer, or a consent."""
+        """Resend notifications about `number`: a consent, transfer, or order (payments only)."""
         self._gateway.tell_again(body["number"])
         return {"number": body["number"]}
 

@@ -204,7 +204,7 @@ def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
 def update_row(row: Item, expression: str, bound: Item, names: Item) -> None:
     tokens = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
     for verb, clauses in zip(tokens[::2], tokens[1::2], strict=True):
-        # This is the only function with two arguments; protect its comma.
+        # if_not_exists is the only function with two arguments; protect its comma.
         plain = re.sub(r"(if_not_exists\(\w+),", r"\1;", clauses)
         for clause in plain.split(","):
             _update_clause(row, verb, clause.strip(), bound, names)
