@@ -118,7 +118,7 @@ class Api:
             raise no_target(f"--api is not an address, like https://HOST: {error}") from None
         except httpx.HTTPError as error:
             why = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
-            # A retry without the key might move money twice, so `_with_key` tells the next step.
+            # A retry without the key might move money twice, so `_with_key` adds the next step.
             if "Idempotency-Key" in headers:
                 detail = f"the API does not answer. {why}"
             else:

@@ -825,7 +825,7 @@ class PaymentSchedule(Schedule):
         self.system.pass_time(60_000)
 
     def _statement_days(self) -> list[tuple[str, ProviderName]]:
-        """Return the past days that may list lines, and the two days after them, by provider."""
+        """Return (day, provider) pairs: past days that may list lines, and two days after each."""
         today = statement_day(self.system.clock.now_ms())
         days = {
             (statement_day(line.moved_at_ms + later_ms), channel)

@@ -32,7 +32,7 @@ TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 SCOPES = ("snsapi_base", "snsapi_userinfo")
-NAMED = "+named"  # Suffix of a code for which the user agreed to share the name.
+NAMED = "+named"  # Suffix of an authorization code whose user agreed to share their name.
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
 # Milliseconds until an order without an expiry expires at the provider.

@@ -67,7 +67,7 @@ class Outcomes:
         self._minute_ends_at_s = 0.0
 
     def count(self, outcome: str, number: int = 1, *, is_failure: bool = False) -> None:
-        """Count an outcome; *is_failure* marks all errors except refusals and SwitchedOff."""
+        """Count an outcome; *is_failure* marks 5xx responses except `switched_off`."""
         self._counts[outcome] = self._counts.get(outcome, 0) + number
         self._failed_count += is_failure
 

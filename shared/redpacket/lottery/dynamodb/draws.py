@@ -206,7 +206,7 @@ class DynamoDraws:
         )
 
     def _use_up(self, draw: Draw, prize: Prize) -> list[Guarded[RecordDrawStatus]]:
-        """Return the writes that use up a unit, and the win if the prize is once per user."""
+        """Return the writes that use up a unit, with the record of a win that users have once."""
         where = draw.campaign_id, prize.prize_id
         writes: list[Guarded[RecordDrawStatus]] = []
         if prize.once_per_user:

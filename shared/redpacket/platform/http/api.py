@@ -17,6 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from redpacket.platform.errors import (
+    Busy,
     Forbidden,
     InvalidRequest,
     InvariantViolated,
@@ -176,7 +177,7 @@ class Api:
                 if parameter.place == "query":  # a handler may return before it reads all of them
                     parameter(request)
             answer = operation.function(request)
-        except (Rejected, SwitchedOff) as error:
+        except (Busy, Rejected, SwitchedOff) as error:
             outcomes.count(code_of(error))
             return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - last resort, logged and answered
