@@ -23,6 +23,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import boto3
 import duckdb
+from botocore.config import Config
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -40,6 +41,9 @@ from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import Run, tables
 
 Answer: TypeAlias = "dict[str, Any]"
+
+_FUNCTION_S_MAX = 900
+"""Longest timeout of a Lambda function in seconds."""
 
 
 class TaskError(Exception):
@@ -289,6 +293,16 @@ def application(orchestration: Orchestration) -> Starlette:
     )
 
 
+def clients_of(url: str) -> Callable[[str], Any]:
+    """Return a function that creates clients of the emulator at *url*.
+
+    Like Step Functions, they wait for a function until it times out.
+    """
+    session = boto3.session.Session("test", "test", region_name="us-east-1")
+    config = Config(read_timeout=_FUNCTION_S_MAX)
+    return partial(session.client, endpoint_url=url, config=config)
+
+
 def main() -> None:
     """Serve until the process is stopped."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -297,12 +311,7 @@ def main() -> None:
     arguments.add_argument("--outputs", type=json.loads, required=True)
     arguments.add_argument("--with-alarms", action="store_true")
     given = arguments.parse_args()
-    session = boto3.session.Session("test", "test", region_name="us-east-1")
-    url = f"http://{HOST}:{given.emulator_port}"
-
-    def aws(service: Any) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
-        return session.client(service, endpoint_url=url)
-
+    aws = clients_of(f"http://{HOST}:{given.emulator_port}")
     if given.with_alarms:
         alarms.start(aws, given.outputs)
     with TemporaryDirectory() as folder:

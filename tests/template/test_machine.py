@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local.demands import Place, demands
-from local.orchestration import Machine, Orchestration, TaskError
+from local.orchestration import Machine, Orchestration, TaskError, clients_of
 from local.places import LAMBDA_PYTHON
 from tests.template.iam import may, statements
 from tests.template.test_demands import definition
@@ -209,3 +209,11 @@ def test_a_failed_run_on_an_earlier_base_starts_again_with_all_rows() -> None:
         (False, f"{STEM}_1"),
         (True, f"{STEM}_2"),
     ]
+
+
+def test_the_local_machine_waits_for_a_function_until_it_times_out() -> None:
+    function = DEV.of_type("AWS::Lambda::Function")["ReconcileFunction"]
+
+    client = clients_of("http://127.0.0.1:1")("lambda")
+
+    assert client.meta.config.read_timeout >= function["Timeout"]
